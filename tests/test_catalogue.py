@@ -160,3 +160,70 @@ def test_the_rate_of_its_paper(name, rate, Q):
     curvature = Curvature(1.0, Q)
     found = spectral_radius(curvature, named_method(name)(curvature))
     assert float(found) == pytest.approx(rate(Q), rel=1e-6)
+
+
+def transfer(name, curvature, z):
+    method = named_method(name)(curvature)
+    return np.polyval(LinearMethod.of(method).numerator, z) / np.polyval(
+        LinearMethod.of(method).denominator, z
+    )
+
+
+@pytest.mark.parametrize("Q", [4.0, 100.0, 1e4])
+@pytest.mark.parametrize(
+    ("name", "rate"),
+    [("triple-momentum", lambda Q: 1 - Q**-0.5), ("robust-momentum", lambda Q: 1 - Q**-0.75)],
+)
+def test_the_rate_holds_for_every_smooth_strongly_convex_function(name, rate, Q):
+    # The weighted off-by-one constraint of Lessard, Recht and Packard, in the frequency domain.
+    def least(rho):
+        z = rho * np.exp(1j * np.geomspace(1e-4, np.pi, 4000))
+        G = transfer(name, Curvature(1.0, Q), z)
+        below, above, multiplier = 1 + G, 1 + Q * G, 1 - rho**2 / z
+        parts = np.conj(below) * multiplier * above
+        return float((parts.real / np.abs(parts)).min())
+
+    rho = rate(Q)
+    # At the rate of triple momentum the constraint is exactly zero.
+    assert least(rho + 1e-3 * (1 - rho)) > 0
+    assert least(rho - 1e-3 * (1 - rho)) < 0
+
+
+@pytest.mark.parametrize("Q", [4.0, 100.0, 1e4])
+def test_the_robust_heavy_ball_amplifies_errors_of_the_gradient_least(Q):
+    z = np.exp(1j * np.append(0.0, np.geomspace(1e-6, np.pi, 4000)) + 1e-9j)
+    G = transfer("robust-heavy-ball", Curvature(1.0, Q), z)
+    gains = [np.abs(np.sqrt(h / 2) * G / (1 + h * G)).max() for h in np.geomspace(1, Q, 50)]
+    # At frequency zero every method that rests at the minimiser has this gain.
+    assert max(gains) == pytest.approx(1 / np.sqrt(2), rel=1e-6)
+
+
+def test_mass_in_the_form_of_its_authors_code():
+    # u, w and v: w⁺ = u - η g, v⁺ = (1-a) v + a u - η/(a κ̃) g, u⁺ = (a v⁺ + w⁺)/(1+a).
+    L_m, statistical = 200 / 8 + 7 / 8 * 40, 5 / 8 + 7 / 8
+    a = 1 / np.sqrt(L_m * statistical)
+    for h in (1.0, 7.0, 40.0):
+        u = v = 1.0
+        points = []
+        for _ in range(30):
+            points.append(u)
+            g = h * u
+            w, v = u - g / L_m, (1 - a) * v + a * u - g / (L_m * a * statistical)
+            u = (a * v + w) / (1 + a)
+        np.testing.assert_allclose(points, loop("mass", h, 30), rtol=1e-9, atol=1e-12)
+
+
+def test_asgd_has_the_advantage_parameter_of_its_authors_code():
+    # Their code takes a small constant c, the ratio of long and short step, and ξ = √(κ/κ̃).
+    L_m, statistical = 200 / 8 + 7 / 8 * 40, 5 / 8 + 7 / 8
+    c, ratio, advantage = np.sqrt(5) / 3, 5 * L_m, np.sqrt(L_m / statistical)
+    b = c**2 * advantage / ratio
+    for h in (1.0, 7.0, 40.0):
+        x = v = 1.0
+        points = []
+        for _ in range(30):
+            points.append(x)
+            g = h * x
+            v = (1 - b) * v + b * (x - ratio / (5 * L_m * c) * g)
+            x = (c * (x - g / (5 * L_m)) + b * v) / (c + b)
+        np.testing.assert_allclose(points, loop("asgd", h, 30), rtol=1e-9, atol=1e-12)

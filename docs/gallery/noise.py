@@ -1,7 +1,7 @@
 """Momentum amplifies noise.
 
-The squared distance that additive noise leaves in the worst direction, over the condition number:
-Q^(3/2)/4 for Nesterov's method, Q for SGD. Dots are runs.
+The stationary squared distance with additive noise, in the worst direction, against the condition
+number: Q^(3/2)/4 for Nesterov's method, Q for SGD. Dots are runs.
 """
 
 from ravine.figures.catalogue import FIGURES

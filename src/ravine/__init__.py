@@ -1,8 +1,8 @@
 """Find out whether an optimizer converges, how fast, to what error, and with which settings.
 
-``dir(ravine)`` shows what most people need, and the subjects under which the rest can be reached:
-``ravine.bounds``, ``ravine.noise``, ``ravine.finite_sums``, ``ravine.rates``, ``ravine.methods``,
-``ravine.problems``. Every public name is reachable as ``ravine.<name>`` as well.
+``dir(ravine)`` lists what most people need, and the modules that hold the rest: ``ravine.bounds``,
+``ravine.noise``, ``ravine.finite_sums``, ``ravine.rates``, ``ravine.methods``, ``ravine.problems``.
+Every public name can also be reached as ``ravine.<name>``.
 """
 
 from importlib import import_module
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from ravine.theory import bounds, finite_sums, noise
     from ravine.theory import ladder as rates
     from ravine.theory.finite_sums.growth import growth
-    from ravine.theory.ladder.worst_case import certificate
     from ravine.theory.ladder.iid import iid_rate, smallest_stable_batch
     from ravine.theory.ladder.ladder import ladder
     from ravine.theory.ladder.rates import spectral_radius
     from ravine.theory.ladder.safety import safe_momentum, safe_step
-    from ravine.theory.ladder.worst_case import worst_case_rate
+    from ravine.theory.ladder.worst_case import certificate, worst_case_rate
     from ravine.theory.tuning.recommend import recommend
 
 __version__ = "0.3.0"
@@ -92,11 +91,11 @@ _NAMES = {
     "ravine.theory.tuning.useful_batch": "BatchSizes UsefulBatch batch_sizes useful_batch_size",
     "ravine.theory.tuning.recommend": "Recommendation Setting recommend",
 }
-"""Where other public names live. They are loaded when they are first asked for: ``import ravine``
-stays light, and what needs Numba or xarray waits."""
+"""The modules of other public names. Each is imported on first use, so that ``import ravine`` stays
+fast and loads neither Numba nor xarray."""
 
 _OPEN = ("ravine.theory.ladder", "ravine.theory.noise", "ravine.theory.finite_sums")
-"""Subjects all of whose names are reachable as ``ravine.<name>`` too."""
+"""Modules whose names can all be reached as ``ravine.<name>``."""
 
 _HOMES = {home: tuple(names.split()) for home, names in _NAMES.items()}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -108,7 +107,7 @@ def __getattr__(name: str) -> Any:
     elif name in _HOME_OF:
         value = getattr(import_module(_HOME_OF[name]), name)
     else:
-        # Python itself asks for names with underscores: no reason to load anything.
+        # Python itself looks up names with underscores; they need no import.
         subjects = () if name.startswith("_") else map(import_module, _OPEN)
         home = next((subject for subject in subjects if name in subject.__all__), None)
         if home is None:

@@ -1,4 +1,4 @@
-"""``python -m ravine``, and the ``ravine`` command: it can be interrupted from the start."""
+"""``python -m ravine`` and the ``ravine`` command, which can be interrupted at any time."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import sys
 from typing import NoReturn
 
 _INTERRUPTED = 130
-"""Exit code of a program that was interrupted, as shells have it."""
+"""Exit code after an interrupt, as in a shell."""
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C while it is still being loaded is one line, too."""
+    """Run the command line; Ctrl-C prints one line even while modules are being imported."""
     try:
         from ravine.cli import main as run
 
@@ -26,10 +26,10 @@ def main() -> None:
 
 
 def _leave() -> NoReturn:
-    """End at once: threads that still compute are not waited for, and no signal changes the code.
+    """Exit at once, without waiting for running threads; no signal changes the exit code.
 
-    Python ends itself with the signal where the interrupt met code that was made from a string, as
-    that of every dataclass is.
+    Python would kill itself with the signal if the interrupt arrived in code compiled from a
+    string, such as the methods of a dataclass.
     """
     os._exit(_INTERRUPTED)
 

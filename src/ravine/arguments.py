@@ -1,4 +1,4 @@
-"""Checks of arguments: an error is one line with the parameter, the rule, the value, the remedy."""
+"""Checks of arguments: an error is one line with parameter, rule, value and remedy."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Real: TypeAlias = np.float64 | FloatArray
-"""Result of a function of real parameters: a scalar for scalars, an array for arrays."""
+"""The result of a function of real parameters: a scalar for scalars, an array for arrays."""
 
 LEAST = 1e-50
 MOST = 1e50
-"""Sizes of the numbers that ravine takes: a positive one is at least ``LEAST``, and none is beyond
-``MOST``. The formulas square products of two or three of them, and 1e50 cubed and squared is the
-largest float64 (1e308), so nothing within this range overflows."""
+"""Range of the numbers that ravine accepts: positive ones are at least ``LEAST``, and none exceeds
+``MOST``. The formulas square products of two or three numbers, and (1e50)³ squared is close to the
+largest float64 (1e308), so nothing in this range overflows."""
 
 _RULES: dict[str, tuple[Callable[[FloatArray], npt.NDArray[np.bool_]], str]] = {
     "finite": (np.isfinite, "finite"),
@@ -38,24 +38,24 @@ _RANGES: dict[str, tuple[Callable[[FloatArray], npt.NDArray[np.bool_]], str]] = 
     "positive": (lambda v: (v >= LEAST) & (v <= MOST), f"between {LEAST:g} and {MOST:g}"),
     "nonnegative": (lambda v: v <= MOST, f"at most {MOST:g}"),
 }
-"""What a number that keeps to its rule has to keep to besides, so that theory is total. Who scales
-numbers by itself takes those ``"of any size"``."""
+"""The range that each rule adds, so that no formula overflows. Code that scales its numbers itself
+uses the rule ``"of any size"``, which adds none."""
 _RESCALE = "rescale the objective: only alpha mu and alpha L matter"
 
 _SMALL = 2**27
-"""Bytes that are asked for without a look at what is free: 128 MiB."""
+"""Up to this many bytes (128 MiB), free memory is not checked."""
 _LARGEST_SEED = 2**128 - 1
-"""As many bits as NumPy draws for a seed of its own."""
+"""128 bits, as in the seeds that NumPy draws itself."""
 _LINE = 240
 """Longest description of a value in a message, in characters."""
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = _short.maxlong = 60
 _CONTAINER = Path("/sys/fs/cgroup")
-"""Where Linux keeps the memory limit of a container."""
+"""Folder with the memory limit of a container on Linux."""
 
 
 overflow_allowed = np.errstate(all="ignore")
-"""Decorates functions in which a number that overflows is infinite: divergence is a result."""
+"""Decorator of functions in which numbers may overflow to infinity: divergence is a result."""
 
 
 class Refusal(ValueError):
@@ -66,7 +66,7 @@ class Refusal(ValueError):
     name
         The parameter.
     rule
-        What must hold of it, as it continues "must be ...".
+        What it must be, the text after "must be".
     value
         What was given, in words.
     remedy
@@ -89,7 +89,7 @@ class Refusal(ValueError):
 
 
 class WrongType(Refusal, TypeError):
-    """An argument of a kind that cannot be used."""
+    """An argument of the wrong type."""
 
 
 def in_words(value: Any) -> str:
@@ -104,14 +104,14 @@ def in_words(value: Any) -> str:
 
 
 def kind_in_words(value: Any) -> str:
-    """A value with its type, for a refusal of the type."""
+    """A value with its type, for messages about a wrong type."""
     return f"{type(value).__name__} {in_words(value)}"
 
 
 def known_name(name: str, value: Any, known: Iterable[str]) -> str:
-    """Return ``value`` if it is one of the ``known`` names, or say which there are."""
+    """Return ``value`` if it is one of the ``known`` names; else refuse it and list them."""
     names = list(known)
-    # Only words are looked up: others may not be comparable.
+    # Only strings are looked up: other values may not be comparable.
     if not isinstance(value, str) or value not in names:
         meant = get_close_matches(str(value), names, 1)
         remedy = f"did you mean {meant[0]}?" if meant else "pick one of these names"
@@ -121,7 +121,7 @@ def known_name(name: str, value: Any, known: Iterable[str]) -> str:
 
 
 def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
-    """Return ``value`` as float64, a scalar if it has no dimension; refuse what breaks ``rule``."""
+    """Return ``value`` as float64 (a scalar if it has no dimensions), or refuse it by ``rule``."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         fill = f"fill them first, e.g. {name}.filled(...), or drop them with .compressed()"
         raise Refusal(name, "free of masked entries", "a masked array", fill)
@@ -130,19 +130,23 @@ def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
     if array.size == 0:
         raise Refusal(name, "non-empty", f"an array of shape {array.shape}", remedy)
 
-    _refuse_outside(name, array, *_RULES[rule], remedy)
-    if rule in _RANGES:
-        _refuse_outside(name, array, *_RANGES[rule], _RESCALE)
+    for rules, cure in ((_RULES, remedy), (_RANGES, _RESCALE)):
+        holds, words = rules.get(rule, _RULES[rule])
+        good = holds(array)
+        if not good.all():
+            index = tuple(int(i) for i in np.argwhere(~good)[0])
+            where = f" at index {index}" if array.ndim else ""
+            raise Refusal(name, words, f"{array[index]:g}{where}", cure)
 
     return array[()]
 
 
 def _floats(name: str, value: Any, remedy: str) -> FloatArray:
-    """Any value as an array of float64, or the refusal of its kind."""
+    """Convert any value to an array of float64, or refuse its type."""
     try:
         raw = np.asarray(value)
         if raw.dtype.kind in "fiub":
-            # A longdouble beyond float64 becomes infinite, and is refused as such.
+            # A longdouble out of the range of float64 becomes infinite, and is refused as that.
             with np.errstate(over="ignore"):
                 return raw.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -150,21 +154,6 @@ def _floats(name: str, value: Any, remedy: str) -> FloatArray:
 
     given = kind_in_words(value)
     raise WrongType(name, "a real number or an array of them", given, remedy)
-
-
-def _refuse_outside(
-    name: str,
-    array: FloatArray,
-    holds: Callable[[FloatArray], npt.NDArray[np.bool_]],
-    words: str,
-    remedy: str,
-) -> None:
-    """Refuse an array with an entry for which a rule does not hold, and name the first of them."""
-    good = holds(array)
-    if not good.all():
-        index = tuple(int(i) for i in np.argwhere(~good)[0])
-        where = f" at index {index}" if array.ndim else ""
-        raise Refusal(name, words, f"{array[index]:g}{where}", remedy)
 
 
 def whole(name: str, value: Any, minimum: int, *, remedy: str, maximum: int = 2**63 - 1) -> int:
@@ -203,7 +192,7 @@ def one_number(name: str, value: Any, rule: str = "finite", *, remedy: str) -> f
 
 
 def broadcast(**named: Real) -> tuple[int, ...]:
-    """Return the common shape of the named arrays, or say which shapes do not fit together."""
+    """Return the broadcast shape of the named arrays; if there is none, name their shapes."""
     shapes = {name: np.shape(value) for name, value in named.items() if np.ndim(value)}
     names = " and ".join(shapes)
     try:
@@ -219,7 +208,7 @@ def broadcast(**named: Real) -> tuple[int, ...]:
 
 
 def needed(module: str, what: str = "this data", extra: str = "data") -> Any:
-    """Import a library of an extra, or say what needs it and how to install it."""
+    """Import a library of an extra; if it is missing, say what needs it and how to install it."""
     try:
         return import_module(module)
     except ImportError:
@@ -229,14 +218,14 @@ def needed(module: str, what: str = "this data", extra: str = "data") -> Any:
 
 
 def refuse_too_large(name: str, needed: float, value: object, remedy: str) -> None:
-    """Refuse what would need more bytes than there are, before it is tried.
+    """Refuse a request that would need more memory than there is, before it starts.
 
     Parameters
     ----------
     name
-        The parameter that asks for it.
+        The parameter that causes it.
     needed
-        Bytes that the arrays take at once, estimated.
+        Estimated bytes of all arrays together.
     value
         What was given, in words.
     remedy
@@ -249,7 +238,7 @@ def refuse_too_large(name: str, needed: float, value: object, remedy: str) -> No
     ...
     ravine.arguments.Refusal: steps must be small enough for the memory, got ... needs 8.0 EB ...
     """
-    # A small request is not worth the question, which reads a file.
+    # Reading the free memory takes longer than a small request.
     if needed < _SMALL:
         return
 
@@ -262,7 +251,7 @@ def refuse_too_large(name: str, needed: float, value: object, remedy: str) -> No
 
 
 def memory_available() -> float:
-    """Bytes that this process may still take: what the machine or its container has left.
+    """Bytes that this process may still use: what is free on the machine or in its container.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Names to choose from: each member is a word that people type and a sentence that explains it."""
+"""Named choices: each member is a word that users type and a sentence that explains it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ravine.arguments import known_name
 
 
 class Choice(StrEnum):
-    """One of a few names, each with what it means in words.
+    """One of a few names, each with a sentence that explains it.
 
-    A member is written as ``NAME = "value", "the sentence"``, and may have traits as a third part.
-    Functions that take a choice accept a member or its value, and hand it to ``parse``.
+    Write a member as ``NAME = "value", "the sentence"``, with traits as an optional third part.
+    Functions that take a choice accept a member or its value, and pass it to ``parse``.
     """
 
     sentence: str
@@ -30,14 +30,14 @@ class Choice(StrEnum):
 
     @classmethod
     def parse(cls, value: Self | str, name: str | None = None) -> Self:
-        """Return the member for ``value``, or say which there are.
+        """Return the member for ``value``, or refuse it and list the members.
 
-        ``name`` is the parameter that a refusal names, the class's own name unless given.
+        ``name`` is the parameter named in the message; by default the name of the class.
         """
         names = [member.value for member in cls]
         return cls(known_name(name or cls.__name__.lower(), value, names))
 
     @classmethod
     def _missing_(cls, value: object) -> Self:
-        """A word that is none of the members is refused like any other argument."""
+        """Refuse a word that is not a member like any other argument."""
         return cls.parse(cast("str", value))

@@ -1,4 +1,4 @@
-"""Machine code that Numba caches on disk, where it finds a folder to write to."""
+"""Compiled functions that Numba caches on disk, if it finds a folder that it can write to."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def cached_njit(function: Function, **options: Any) -> Function:
     """Compile a function with ``numba.njit`` and these options; later runs load it from disk.
 
-    Numba writes beside the source, else to the user's cache, or to ``NUMBA_CACHE_DIR``. Where it
-    can write to none of them, the function is compiled again in each process.
+    Numba writes to ``NUMBA_CACHE_DIR`` if it is set, else beside the source, else to the user's
+    cache. If it can write to none of them, each process compiles the function again.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def cached_njit(function: Function, **options: Any) -> Function:
 
 
 def cached_ufunc(function: Callable[..., float]) -> Any:
-    """Compile a function of floats to one of arrays that broadcast, cached in the same way.
+    """Compile a function of floats to one of arrays that broadcast, with the same cache.
 
     Examples
     --------

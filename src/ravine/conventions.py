@@ -1,11 +1,11 @@
 """Translate momentum methods between PyTorch, optax, Keras, QHM and the paper.
 
-Every library writes momentum in its own way. All of them are read into one form, the paper's::
+Every library writes momentum in its own way. Each is converted to the form of the paper::
 
     y  = x + gamma (x - x₋)          v⁺ = beta v - alpha g(y),  v = x - x₋
     x⁺ = x + v⁺                      y⁺ = x⁺ + gamma v⁺
 
-and written out again. What a library keeps in its parameters is y (for heavy ball y = x), so its
+and from it to any other. The parameters that a library stores are y (for heavy ball y = x), so its
 losses and gradients are those of the sequence that the paper analyses.
 """
 
@@ -27,14 +27,15 @@ _WORDS: dict[str, dict[str, Any]] = {
     "keras": {"learning_rate": None, "momentum": 0.0, **_SHARED},
     "qhm": {"lr": None, "momentum": 0.0, "nu": 1.0, "weight_decay": 0.0},
 }
-"""Parameters of each convention with their defaults; None must be given or follows."""
+"""Parameters of each convention with their defaults. None: must be given, or follows from
+others."""
 
 _MOMENTA: dict[str, tuple[Callable[[float], bool], str, str]] = {
     "torch": (lambda m: m >= 0.0, "zero or more", "use ravine.torch.ASG or optax"),
     "keras": (lambda m: 0.0 <= m <= 1.0, "between 0 and 1", "use ravine.torch.ASG or optax"),
     "qhm": (lambda m: m < 1.0, "below 1", "its buffer is an average"),
 }
-"""The momenta that a library takes, in words, and what to do about others; the rest take all."""
+"""The range of momentum that a library accepts, and what to do outside it. Others accept any."""
 
 _CALLS = {
     "torch": "torch.optim.SGD(model.parameters(), {})",
@@ -45,13 +46,13 @@ _CALLS = {
 """The call that makes a method in each library, without its settings."""
 
 _SAME = 1e-12
-"""Relative difference of gamma and beta up to which a method counts as Nesterov's: well above the
-rounding of a conversion and back (a few 1e-16), well below any difference that is meant."""
+"""Relative difference between gamma and beta up to which a method counts as Nesterov's: well above
+the rounding error of a conversion and back (a few 1e-16), well below any intended difference."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A momentum method as run: the paper's method, its first velocity and its weight decay."""
+    """A momentum method as it runs: the paper's method, its first velocity and its weight decay."""
 
     alpha: float
     beta: float
@@ -59,28 +60,29 @@ class Rule:
     first_velocity: float = 0.0
     """v at the start, in units of the first gradient: torch's dampening makes it non-zero."""
     weight_decay: float = 0.0
-    """Adds weight_decay times y to the gradient (l2), or, decoupled, shrinks y apart from it."""
+    """Added to the gradient as weight_decay times y (l2), or, if decoupled, applied to y
+    directly."""
     decoupled: bool = False
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """A method in the terms of another library; see ``convert``."""
+    """A method in the convention of another library; see ``convert``."""
 
     source: str
     target: str
     parameters: dict[str, float | bool]
-    """The target's own names and values."""
+    """Names and values in the target's convention."""
     method: Method
-    """The same in the paper's family."""
+    """The same method in the paper's family."""
     sequence: str
     """Which of the paper's sequences the library's parameters are: "y", or "x = y"."""
     first_velocity: float
-    """Velocity at the start in units of the first gradient; zero except with dampening."""
+    """Velocity at the start, in units of the first gradient; zero except with dampening."""
     code: str
-    """The call that makes it."""
+    """The call that creates it."""
     notes: tuple[str, ...]
-    """Where the two differ, and what else a user should know."""
+    """Where the two libraries differ, and what else a user should know."""
 
 
 def convert(source: str, target: str, **parameters: float | bool) -> Conversion:
@@ -98,20 +100,20 @@ def convert(source: str, target: str, **parameters: float | bool) -> Conversion:
     =======  =======================================================  ==========================
 
     with beta = momentum, and gamma = beta for Nesterov's method and 0 for heavy ball. ``lr`` is
-    understood everywhere for ``learning_rate``.
+    accepted everywhere for ``learning_rate``.
 
     Parameters
     ----------
     source, target
         ``"paper"``, ``"torch"``, ``"optax"``, ``"keras"`` or ``"qhm"``.
     parameters
-        In the terms of ``source``.
+        In the convention of ``source``.
 
     Returns
     -------
     Conversion
-        The target's parameters, the paper's ``Method``, the call that makes it, and notes on where
-        the two differ. With a constant lr the trajectories are the same to rounding.
+        The target's parameters, the paper's ``Method``, the call that creates it, and notes on
+        where the two differ. With a constant lr the trajectories agree to rounding.
 
     Raises
     ------
@@ -178,7 +180,7 @@ def rule_of(source: str, **parameters: float | bool) -> Rule:
 
 
 def _rule(source: str, lr: float, words: dict[str, Any]) -> Rule:
-    """The rule that a library runs with these settings."""
+    """The method that a library runs with these settings."""
     if source == "paper":
         beta = words["beta"]
         return Rule(lr, beta, beta if words["gamma"] is None else words["gamma"])
@@ -186,7 +188,7 @@ def _rule(source: str, lr: float, words: dict[str, Any]) -> Rule:
     m = words["momentum"]
     decay = words["weight_decay"]
     if source == "qhm":
-        # A momentum of 1 has no such method, and is refused by its value.
+        # No such method has momentum 1; the check of its value refuses it.
         gamma = m * (1.0 - words["nu"]) / (1.0 - m) if m != 1.0 else 0.0
         return Rule(lr * (1.0 - m), m, gamma, weight_decay=decay)
 
@@ -196,7 +198,7 @@ def _rule(source: str, lr: float, words: dict[str, Any]) -> Rule:
         rule = "used with momentum and without dampening in torch"
         raise Refusal("nesterov", rule, given, "drop nesterov or dampening")
 
-    # Without momentum torch has no buffer, dampening does nothing, and both decays are the same.
+    # Without momentum torch has no buffer, dampening does nothing, and both kinds of decay agree.
     if m == 0.0:
         return Rule(lr, 0.0, 0.0, weight_decay=decay)
 
@@ -212,7 +214,7 @@ def _rule(source: str, lr: float, words: dict[str, Any]) -> Rule:
 
 
 def _check(library: str, rule: Rule, momentum: str) -> None:
-    """Refuse a rule that a library does not have; ``momentum`` is what the user calls beta."""
+    """Refuse a method that a library does not have; ``momentum`` is the user's name of beta."""
     if library == "paper":
         return
 
@@ -242,7 +244,7 @@ def _check(library: str, rule: Rule, momentum: str) -> None:
 
 
 def _words(target: str, rule: Rule) -> dict[str, float | bool]:
-    """The settings of a library that run a rule."""
+    """The settings with which a library runs a method."""
     m = rule.beta
     if target == "paper":
         return {"alpha": rule.alpha, "beta": m, "gamma": rule.gamma}
@@ -263,7 +265,7 @@ def _words(target: str, rule: Rule) -> dict[str, float | bool]:
 
 
 def _code(target: str, words: dict[str, float | bool]) -> str:
-    """The call that makes a method; what is zero or off is left out."""
+    """The call that creates a method, without the settings that are zero or off."""
     if target == "paper":
         return f"ravine.Method({', '.join(map(_short, words.values()))})"
 
@@ -279,7 +281,8 @@ def _short(value: float | bool) -> str:
 
 
 _INSIDE = {"paper", "keras"}
-"""Conventions with lr inside the velocity, v⁺ = m v - lr g; in others it multiplies a buffer."""
+"""Conventions with lr inside the velocity, v⁺ = m v - lr g; in the others lr multiplies a
+buffer."""
 
 
 def _notes(source: str, target: str, rule: Rule) -> tuple[str, ...]:

@@ -15,17 +15,17 @@ from ravine.values import Value
 class Curvature(Value):
     """Curvature bounds 0 < mu <= L of an L-smooth, mu-strongly convex function.
 
-    Arrays broadcast against each other, and later against a method's parameters.
+    Arrays broadcast against each other, and against the parameters of a method.
 
-    Both lie between 1e-50 and 1e50 (``ravine.arguments.LEAST`` and ``MOST``): there every formula
-    of the theory fits into float64, for methods with parameters in the same range.
+    Both lie between 1e-50 and 1e50 (``ravine.arguments.LEAST`` and ``MOST``). In this range no
+    formula of the theory overflows float64 if the method's parameters are in it too.
 
     Parameters
     ----------
     mu
-        Strong convexity: the smallest eigenvalue that a Hessian may have. Positive.
+        Strong convexity: the smallest eigenvalue of any Hessian. Positive.
     L
-        Smoothness: the largest eigenvalue that a Hessian may have. At least ``mu``.
+        Smoothness: the largest eigenvalue of any Hessian. At least ``mu``.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Curvature(Value):
             shown = f"mu={pair[0]:g} with L={pair[1]:g}"
             raise Refusal("mu", "at most L", shown, "swap the two")
 
-        # A frozen dataclass refuses assignments.
+        # A frozen dataclass does not allow assignment.
         vars(self).update(mu=low, L=high)
 
     @property
@@ -57,7 +57,7 @@ class Curvature(Value):
         return self.L / self.mu
 
     def single(self, remedy: str) -> tuple[float, float]:
-        """Return mu and L as two numbers; refuse arrays, with what to do instead.
+        """Return mu and L as two numbers; refuse arrays, with ``remedy``.
 
         Examples
         --------
@@ -69,7 +69,7 @@ class Curvature(Value):
 
     @classmethod
     def derived(cls, mu: Real, L: Real) -> Curvature:
-        """A curvature that was computed from one that is in range, and may itself leave the range.
+        """A curvature computed from one in range, which may itself be out of range.
 
         Nothing is checked.
 

@@ -7,13 +7,13 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import SupportsFloat
 
 _ROUNDING = 1e-12
-"""Rates below this are 0 but for rounding."""
+"""Rates below this are zero up to rounding."""
 _SAME = Decimal("1e-12")
-"""Relative difference of a number from one with three digits that is rounding."""
+"""Relative difference from a number with three digits that counts as rounding."""
 
 
 def digits(value: SupportsFloat) -> str:
-    """A number to three significant digits; exact values are in ``--json``.
+    """Format a number to three significant digits; ``--json`` has exact values.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def digits(value: SupportsFloat) -> str:
 
 
 def safe_digits(value: SupportsFloat, *, up: bool = False) -> str:
-    """Three digits, rounded down, so that a step below a limit stays below it; or up, for bounds.
+    """Round a limit down to three digits, so that it stays safe; or up, for bounds.
 
     Examples
     --------
@@ -39,13 +39,13 @@ def safe_digits(value: SupportsFloat, *, up: bool = False) -> str:
     if not 0.0 < number < math.inf:
         return digits(number)
 
-    # What has three digits but for rounding keeps them.
+    # A number with three digits stays the same despite rounding errors.
     almost = Decimal(number) * (1 - _SAME if up else 1 + _SAME)
     return digits(Context(prec=3, rounding=ROUND_CEILING if up else ROUND_FLOOR).plus(almost))
 
 
 def rate_digits(rate: SupportsFloat) -> str:
-    """A rate per step, with enough digits to tell it from 1.
+    """Format a rate per step with enough digits to distinguish it from 1.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def rate_digits(rate: SupportsFloat) -> str:
 
 
 def at_least(limit: SupportsFloat) -> str:
-    """The whole batch sizes above a limit.
+    """Describe the whole batch sizes above a limit.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def at_least(limit: SupportsFloat) -> str:
 
 
 def percent(share: SupportsFloat) -> str:
-    """A share as a percentage with three digits.
+    """Format a share as a percentage with three digits.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def percent(share: SupportsFloat) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """A number of things in words.
+    """Format a number with its noun, singular or plural.
 
     Examples
     --------

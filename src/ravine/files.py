@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path
 
 @contextmanager
 def written_whole(path: Path, *, flush: bool = False) -> Iterator[Path]:
-    """Give a path to write to, beside ``path``; it becomes ``path`` when all went well.
+    """Yield a temporary path beside ``path``; it is renamed to ``path`` if no error occurs.
 
-    An interrupted run leaves what was there before, and no half-written file. The ending stays the
-    same, for those who choose a format by it.
+    An interrupted run leaves the old file, never a half-written one. The ending stays the same, for
+    writers that choose a format by it.
 
     Parameters
     ----------
     path
-        The file to write; its folder is made if there is none.
+        The file to write; its folder is created if it does not exist.
     flush
-        Whether to bring the bytes to the disk first, so that not even a crash of the machine
-        leaves an empty file under the name.
+        Whether to flush to the disk first, so that not even a crash of the machine leaves an empty
+        file.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from ravine.methods import Method, quasi_hyperbolic
 from ravine.values import Value
 
 _POLE_AT_ONE = 1e-9
-"""Share of the sum of |a_j| up to which a(1) counts as zero: coefficients are rounded numbers."""
+"""Up to this share of the sum of |a_j|, a(1) counts as zero: coefficients have rounding errors."""
 _ONE_METHOD = "a transfer function belongs to one method: loop over the elements"
 
 
@@ -21,15 +21,15 @@ _ONE_METHOD = "a transfer function belongs to one method: loop over the elements
 class LinearMethod(Value):
     """A linear method by its transfer function: y = -G(z) u, with G = numerator / denominator.
 
-    A factor that both have in common is a mode of the state that gradients neither move nor see.
-    It counts in the rate, as it does in :func:`ravine.worst_case_rate`.
+    A common factor of both is a mode of the state that gradients neither change nor depend on. It
+    counts in the rate, as in :func:`ravine.worst_case_rate`.
 
     Parameters
     ----------
     numerator, denominator
-        Real coefficients, the highest power of z first. The numerator has the lower degree, for a
-        point cannot depend on its own gradient. The denominator has a root at 1: a method
-        without one does not rest at the minimiser of every problem.
+        Real coefficients, the highest power of z first. The numerator has the lower degree, because
+        a point cannot depend on its own gradient. The denominator has a root at 1: a method without
+        one does not rest at the minimiser of every problem.
 
     Examples
     --------
@@ -38,9 +38,9 @@ class LinearMethod(Value):
     >>> LinearMethod([0.1], [1, -1]).memory
     1
 
-    Several gradients per step and parameters that change from step to step are not covered: there
-    the worst case over random batches is not in one dimension. Runs and the exact moments of a
-    given sum still are.
+    Methods with several gradients per step, or with parameters that change from step to step, are
+    not covered: their worst case over random batches is not one-dimensional. Runs and the exact
+    moments of a given sum do cover them.
     """
 
     numerator: FloatArray
@@ -63,19 +63,19 @@ class LinearMethod(Value):
             remedy = "without it the method does not rest at the minimiser of every problem"
             raise Refusal("denominator", "zero at z = 1", f"{at_one:g}", remedy)
 
-        # A frozen dataclass refuses assignments.
+        # A frozen dataclass does not allow assignment.
         vars(self).update(numerator=above / below[0], denominator=below / below[0])
 
     @property
     def memory(self) -> int:
-        """Number of past points that the method keeps: the degree of the denominator."""
+        """Number of past points that the method stores: the degree of the denominator."""
         return int(self.denominator.size - 1)
 
     @property
     def state(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """(A, B, C) with ξ⁺ = A ξ + B u and y = C ξ, in companion form.
 
-        The state holds the last ``memory`` values of a sequence whose rest state is all ones.
+        The state holds the last ``memory`` values of one sequence; at rest they are equal.
         """
         A = np.eye(self.memory, k=-1)
         A[0] = -self.denominator[1:]
@@ -86,7 +86,7 @@ class LinearMethod(Value):
         return A, B, C
 
     def at_rest(self, y: npt.ArrayLike) -> FloatArray:
-        """The state that rests at y, one column per coordinate: how a run starts."""
+        """The state at rest at y, one column per coordinate: the start of a run."""
         gain = -float(self.numerator.sum())
         if gain == 0.0:
             remedy = "without it the gradient does not move the resting point"
@@ -95,13 +95,13 @@ class LinearMethod(Value):
         return np.ones((self.memory, 1)) * (np.atleast_1d(y) / gain)
 
     def scaled(self, factor: float) -> LinearMethod:
-        """The method with every step size multiplied by ``factor``."""
+        """Multiply every step size of the method by ``factor``."""
         size = one_number("factor", factor, "positive", remedy="give a factor, e.g. 0.5")
         return LinearMethod(size * self.numerator, self.denominator)
 
     @classmethod
     def of(cls, method: Method) -> LinearMethod:
-        """One member of the (alpha, beta, gamma) family.
+        """Convert a member of the (alpha, beta, gamma) family.
 
         G(z) = alpha((1 + gamma) z - gamma)/((z - 1)(z - beta)).
 
@@ -122,7 +122,7 @@ class LinearMethod(Value):
 
         Examples
         --------
-        With nu = 0 the mean is not used: gradient descent, with a mean that is never used.
+        With nu = 0 this is gradient descent, with a mean that is never used:
 
         >>> LinearMethod.quasi_hyperbolic(0.5, beta=0.25, nu=0.0).numerator.tolist()
         [0.5, -0.125]
@@ -133,7 +133,7 @@ class LinearMethod(Value):
     def multi_step(cls, weights: Sequence[float], steps: Sequence[float]) -> LinearMethod:
         """x_{k+1} = sum_j weights[j] x_{k-j} - sum_j steps[j] g(x_{k-j}).
 
-        The weights add up to 1. Gradients may be late: ``multi_step([1], [0, 0, alpha])`` is
+        The weights add up to 1. Gradients may be delayed: ``multi_step([1], [0, 0, alpha])`` is
         gradient descent with gradients that are two steps old.
 
         Examples
@@ -145,20 +145,15 @@ class LinearMethod(Value):
         past = _coefficients("weights", weights, trim=False)
         late = _coefficients("steps", steps, trim=False)
         memory = max(past.size, late.size)
-        denominator = np.zeros(memory + 1)
-        denominator[0] = 1.0
-        denominator[1 : past.size + 1] -= past
-        numerator = np.zeros(memory)
-        numerator[: late.size] = late
-        return cls(numerator, denominator)
+        denominator = np.append(1.0, 0.0 - np.pad(past, (0, memory - past.size)))
+        return cls(np.pad(late, (0, memory - late.size)), denominator)
 
     @classmethod
     def state_space(cls, A: npt.ArrayLike, B: npt.ArrayLike, C: npt.ArrayLike) -> LinearMethod:
-        """ξ⁺ = A ξ + B u, y = C ξ, with u the gradient at y: any form with its own sequences.
+        """ξ⁺ = A ξ + B u, y = C ξ, where u is the gradient at y: any method in state-space form.
 
-        G = -C(z - A)⁻¹B = det(z - A - BC)/det(z - A) - 1, for BC has rank one. What else is read
-        off ξ (triple momentum reads off a third sequence) is not in the loop and has the same
-        rate.
+        G = -C(z - A)⁻¹B = det(z - A - BC)/det(z - A) - 1, because BC has rank one. Other outputs of
+        ξ (triple momentum has a third sequence) are not in the loop and converge at the same rate.
 
         Parameters
         ----------
@@ -184,7 +179,7 @@ class LinearMethod(Value):
 
 
 def _coefficients(name: str, values: npt.ArrayLike, *, trim: bool = True) -> FloatArray:
-    """A vector of coefficients, leading zeros dropped."""
+    """Check a vector of coefficients and drop its leading zeros."""
     remedy = "give the coefficients, the highest power of z first"
     vector = np.atleast_1d(np.asarray(real(name, values, remedy=remedy)))
     if vector.ndim != 1:

@@ -1,7 +1,7 @@
 """HTML for notebooks and reports: one stylesheet, one table writer, formulas in plain text.
 
-Everything that is text is escaped, and nothing is a script. Cards take the notebook's own text
-colour and ground, so that they can be read in light and in dark themes.
+All text is escaped, and nothing is a script. Cards use the notebook's own text and background
+colours, so that they can be read in light and dark themes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ STYLE = """
 .ravine h3 { font-size: 1.1em; margin: .3em 0; }
 .ravine p { margin: .5em 0; max-width: 46rem; }
 .ravine sup, .ravine sub { line-height: 0; }
-.ravine .scroll { overflow-x: auto; }
+.ravine .scroll, .ravine pre { overflow-x: auto; }
 .ravine table { border-collapse: collapse; font-size: .9em; margin: .6em 0; color: inherit; }
 .ravine th, .ravine td { text-align: left; padding: .3em .9em .3em 0; vertical-align: top;
   border: 0; border-bottom: 1px solid #8884; background: none; }
@@ -33,10 +33,9 @@ _GREEK = "alpha|beta|gamma|delta|eps|theta|kappa|lambda|mu|rho|sigma|omega"
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table: a text, a tone (``good``, ``bad``, ``unsure`` or none), right or left.
+    """A cell of a table: its text, its tone (``good``, ``bad``, ``unsure`` or none), its alignment.
 
-    With ``formulas`` those in the text are set as formulas: for our own words, not for names
-    that come from data.
+    With ``formulas``, formulas in the text are typeset; do not use it for names from data.
     """
 
     text: str
@@ -45,7 +44,7 @@ class Cell:
     formulas: bool = False
 
     def html(self, tag: str) -> str:
-        """The cell inside ``tag``, "td" or "th"."""
+        """The cell as a ``tag``, "td" or "th"."""
         classes = " ".join([self.tone] * bool(self.tone) + ["number"] * self.number)
         mark = f' class="{classes}"' if classes else ""
         text = with_formulas(self.text) if self.formulas else escape(self.text)
@@ -53,7 +52,7 @@ class Cell:
 
 
 def table(header: Sequence[Cell | str], rows: Sequence[Sequence[Cell | str]]) -> str:
-    """A table; a header without cells is left out.
+    """Write a table; a header without cells is omitted.
 
     Examples
     --------
@@ -72,14 +71,15 @@ def table(header: Sequence[Cell | str], rows: Sequence[Sequence[Cell | str]]) ->
 
 def card(
     title: str,
-    rows: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[Cell | str]],
     *,
-    head: Sequence[str] = (),
+    head: Sequence[Cell | str] = (),
     sentences: Sequence[str] = (),
+    below: str = "",
 ) -> str:
     """The card of a result in a notebook: a heading, sentences and a table.
 
-    The second cell of a row is a number and stands to the right.
+    The second text of a row is a number, aligned right. ``below`` is HTML.
 
     Examples
     --------
@@ -87,16 +87,19 @@ def card(
     True
     """
 
-    def cells(texts: Sequence[str]) -> list[Cell]:
-        return [Cell(text, number=place == 1) for place, text in enumerate(texts)]
+    def cells(row: Sequence[Cell | str]) -> list[Cell]:
+        return [
+            one if isinstance(one, Cell) else Cell(one, number=place == 1)
+            for place, one in enumerate(row)
+        ]
 
     words = "".join(f"<p>{escape(text[:1].upper() + text[1:])}</p>" for text in sentences)
-    body = table(cells(head), [cells(row) for row in rows])
+    body = table(cells(head), [cells(row) for row in rows]) + below
     return f'<div class="ravine"><style>{STYLE}</style><h3>{escape(title)}</h3>{words}{body}</div>'
 
 
 def with_formulas(text: str) -> str:
-    """The text as HTML, with Greek letters, superscripts and subscripts in its formulas.
+    """Convert text to HTML, with Greek letters, superscripts and subscripts in its formulas.
 
     Examples
     --------
@@ -106,7 +109,7 @@ def with_formulas(text: str) -> str:
     text = re.sub(rf"(?<![A-Za-z])({_GREEK})(?![A-Za-z])", _letter, text)
     text = escape(text.replace("<=", "≤").replace(">=", "≥"), quote=False)
     for mark, tag in (("^", "sup"), ("_", "sub")):
-        # A script is a formula in brackets, which go, or one number or symbol.
+        # A script is a formula in brackets, which are dropped, or one number or symbol.
         script = rf"\{mark}(?:\(([^()]*)\)|\{{([^{{}}]*)\}}|(∞|\d+|k[1s]|[^\W\d_](?![A-Za-z])))"
         text = re.sub(script, rf"<{tag}>\1\2\3</{tag}>", text)
 

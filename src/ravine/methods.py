@@ -59,16 +59,16 @@ class Method(Value):
         )
 
         broadcast(alpha=step, beta=momentum, gamma=look_ahead)
-        # A frozen dataclass refuses assignments.
+        # A frozen dataclass does not allow assignment.
         vars(self).update(alpha=step, beta=momentum, gamma=look_ahead)
 
     @property
     def parameters(self) -> dict[str, Real]:
-        """Alpha, beta and gamma by their names."""
+        """A dictionary of alpha, beta and gamma."""
         return {"alpha": self.alpha, "beta": self.beta, "gamma": self.gamma}
 
     def single(self, remedy: str) -> tuple[float, float, float]:
-        """Return alpha, beta and gamma as three numbers; refuse arrays, with what to do instead.
+        """Return alpha, beta and gamma as three numbers; refuse arrays, with ``remedy``.
 
         Examples
         --------
@@ -101,7 +101,7 @@ def nesterov(curvature: Curvature) -> Method:
 
 @overflow_allowed
 def sgd(curvature: Curvature) -> Method:
-    """Gradient descent at its best fixed step, alpha = 2/(mu + L), without momentum.
+    """Gradient descent without momentum at its best constant step, alpha = 2/(mu + L).
 
     Examples
     --------
@@ -113,7 +113,7 @@ def sgd(curvature: Curvature) -> Method:
 
 @overflow_allowed
 def gradient_descent(curvature: Curvature) -> Method:
-    """Gradient descent at the step alpha = 1/L, without momentum.
+    """Gradient descent without momentum at the step alpha = 1/L.
 
     Examples
     --------
@@ -142,10 +142,10 @@ def heavy_ball(curvature: Curvature) -> Method:
 def quasi_hyperbolic(alpha: npt.ArrayLike, beta: npt.ArrayLike, nu: npt.ArrayLike) -> Method:
     """Quasi-hyperbolic momentum (QHM) as a member of the family.
 
-    QHM averages gradients, m⁺ = beta m + (1 - beta) g(y), and steps along both of them,
-    y⁺ = y - alpha ((1 - nu) g(y) + nu m⁺). Its y sequence is that of
-    ``Method(alpha (1 - beta), beta, beta (1 - nu)/(1 - beta))``: nu = 0 is SGD, nu = 1 heavy ball
-    and nu = beta Nesterov's method, with the step alpha (1 - beta) in the last two.
+    QHM averages gradients, m⁺ = beta m + (1 - beta) g(y), and mixes the average with the gradient:
+    y⁺ = y - alpha ((1 - nu) g(y) + nu m⁺). Its y sequence is that of ``Method(alpha (1 - beta),
+    beta, beta (1 - nu)/(1 - beta))``: nu = 0 is SGD, nu = 1 heavy ball and nu = beta Nesterov's
+    method, with the step alpha (1 - beta) in the last two.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def quasi_hyperbolic(alpha: npt.ArrayLike, beta: npt.ArrayLike, nu: npt.ArrayLik
     beta
         Momentum, below 1 (any real number but 1).
     nu
-        Weight of the average against the last gradient.
+        Weight of the average; the last gradient has the weight 1 - nu.
 
     Examples
     --------

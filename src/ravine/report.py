@@ -51,9 +51,9 @@ _COPY = "navigator.clipboard.writeText(this.nextElementSibling.textContent)"
 
 @dataclass
 class Page:
-    """A page that is filled from top to bottom and then written.
+    """A page that is built from top to bottom and then written.
 
-    Text is escaped; only pictures, and formulas where they are asked for, are markup.
+    Text is escaped, except pictures and, on request, formulas.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Page:
         self._parts.append(f"<ul>{inner}</ul>")
 
     def code(self, text: str, summary: str) -> None:
-        """Add code that unfolds under its summary, with a button that copies it."""
+        """Add code that unfolds below its summary, with a button that copies it."""
         self._parts.append(
             f"<details><summary>{escape(summary)}</summary>"
             f'<button type="button" onclick="{_COPY}">copy</button>'
@@ -125,7 +125,7 @@ class Page:
         )
 
     def write(self, path: Path) -> None:
-        """Write the page: an interrupted run leaves no half of it."""
+        """Write the page completely or not at all."""
         with written_whole(path) as part:
             part.write_text(self.html(), encoding="utf-8")
 
@@ -135,7 +135,7 @@ def _words(text: str, formulas: bool) -> str:
 
 
 def _svg(figure: Figure, place: int) -> str:
-    """The figure as an inline SVG; the salt keeps ids apart and the same from run to run."""
+    """The figure as an inline SVG; the salt makes ids unique and the same in every run."""
     import matplotlib
 
     buffer = io.StringIO()

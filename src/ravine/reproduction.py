@@ -1,4 +1,4 @@
-"""The reproduction of the paper: which figures and claims, carrying them out, and their page."""
+"""Reproduce the paper: plan figures and claims, compute and judge them, and write their page."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ _PACKAGES = ("ravine", "numpy", "scipy", "numba", "xarray", "matplotlib", "sciki
 
 @dataclass(kw_only=True)
 class Reproduction:
-    """The figures and claims that a reproduction makes, and those that are ready.
+    """The figures and claims of a reproduction, and those that are done.
 
     Attributes
     ----------
     out
         Directory for all files.
     resolution, quick, seed, device
-        As asked for.
+        As given.
     arguments
         For each figure, by name, the keyword arguments it is computed with.
     ready
         Figures whose data are there, complete and made with the same arguments.
     last
-        What the manifest in ``out`` says of the run before; empty if there was none.
+        The manifest of the previous run in ``out``; empty if there was none.
     data
-        For each figure that is done, by name, its data.
+        The data of each finished figure, by name.
     judged
         Claims with their judgements.
     claims_seconds, total_seconds
-        How long the claims took, and all of it.
+        Seconds for the claims, and for everything.
     """
 
     out: Path
@@ -77,25 +77,25 @@ class Reproduction:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """How long the data of each figure that is done took to compute."""
+        """Seconds that the data of each finished figure took."""
         return {name: float(data.attrs["seconds"]) for name, data in self.data.items()}
 
     @property
     def left_out(self) -> list[Claim]:
-        """Claims whose figures were not asked for."""
+        """Claims whose figures were not requested."""
         return [claim for claim in CLAIMS if not set(claim.needs) <= set(self.arguments)]
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of claims with each judgement, by its words."""
+        """Number of claims with each judgement, by the value of the judgement."""
         judgements = [judged.judgement for judged in self.judged]
         return {kind.value: judgements.count(kind) for kind in Judgement}
 
     @property
     def sentence(self) -> str:
-        """One line: what will be done, and how long it took last time."""
+        """Describe in one line what will be done, and how long it took last time."""
         pixels = f"{self.resolution} x {self.resolution} pixels"
-        there = f", {len(self.ready)} of them there already" if self.ready else ""
+        there = f", {len(self.ready)} of them done already" if self.ready else ""
         claims = len(CLAIMS) - len(self.left_out)
         return (
             f"{counted(len(self.arguments), 'figure')} at "
@@ -104,7 +104,7 @@ class Reproduction:
         )
 
     def _duration(self) -> str:
-        """How long what is left to do took last time, if all of it was done here before."""
+        """How long the remaining work took last time, if all of it was done here before."""
         before = self.last.get("figures", {})
         todo = [name for name in self.arguments if name not in self.ready]
         if not set(todo) <= set(before):
@@ -125,7 +125,7 @@ def plan_reproduction(
     seed: int = 0,
     device: str = "auto",
 ) -> Reproduction:
-    """Decide what to run.
+    """Plan a reproduction.
 
     Parameters
     ----------
@@ -136,11 +136,11 @@ def plan_reproduction(
     resolution
         Pixels along each axis of a map, at least 8.
     quick
-        Few pixels and trajectories: for a first look, and for tests.
+        Few pixels and trajectories, for a first look and for tests.
     fresh
-        Run again what exists already.
+        Repeat figures that are done already.
     seed
-        Of every random draw.
+        Seed of every random draw.
     device
         "auto", "cpu" or "cuda".
 
@@ -154,10 +154,10 @@ def plan_reproduction(
         known_name("figure", name, FIGURES)
     known_name("device", device, DEVICES)
 
-    # With fewer than eight pixels a map shows no regions.
+    # With fewer than eight pixels, a map shows no regions.
     pixels = whole("resolution", resolution, 8, remedy="give pixels along an axis, e.g. 100")
     if not quick:
-        # A figure has up to four planes of a dozen numbers a pixel, and the picture another.
+        # A figure has up to four planes with a dozen numbers per pixel, and its picture one more.
         refuse_too_large("resolution", 500 * pixels**2, pixels, "give fewer pixels")
     origin = seed_number("seed", seed)
 
@@ -172,13 +172,13 @@ def plan_reproduction(
 
 
 def mark_of(name: str, arguments: dict[str, Any]) -> str:
-    """Attributes that a data file must have to be used again."""
+    """Attributes that a data file must have to be reused."""
     return json.dumps({"figure": name, "ravine": version("ravine"), **arguments}, sort_keys=True)
 
 
 def _is_ready(folder: Path, name: str, arguments: dict[str, Any]) -> bool:
-    """Whether the data of a figure are there, whole, and made with these arguments."""
-    # Whatever a missing or damaged file makes the reader raise, it is to be made again.
+    """Whether the data of a figure exist, are complete and were computed with these arguments."""
+    # Whatever error a missing or damaged file causes, the figure is computed again.
     try:
         with xr.open_dataset(folder / f"{name}.nc", engine="scipy") as data:
             return bool(data.attrs.get(_MARK) == mark_of(name, arguments))
@@ -187,7 +187,7 @@ def _is_ready(folder: Path, name: str, arguments: dict[str, Any]) -> bool:
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
-    """The record of the last run; empty if there was none, or if it cannot be read."""
+    """The record of the last run; empty if there was none or it cannot be read."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -197,22 +197,22 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def carry_out(work: Reproduction, say: Callable[[str], None] = lambda line: None) -> Reproduction:
-    """Run what is not there yet, judge the claims, and write data, pictures and claims.
+    """Compute the missing figures, judge the claims, and write data, pictures and claims.
 
-    Every file is written beside its name and then moved there, so that whatever stops the run
-    leaves whole files only; the next run goes on from them.
+    Every file is written under a temporary name and then renamed, so that an interrupted run leaves
+    only complete files, and the next run continues from them.
 
     Parameters
     ----------
     work
-        What to do.
+        The plan.
     say
-        Takes a line on each step as it begins.
+        Called with one line when each step begins.
 
     Returns
     -------
     Reproduction
-        The same, with what was made.
+        The plan, with its results.
     """
     began = time.monotonic()
     for place, name in enumerate(work.arguments, start=1):
@@ -222,7 +222,7 @@ def carry_out(work: Reproduction, say: Callable[[str], None] = lambda line: None
             _make(work, name)
         drawn = _load(work, name)
         if name in work.ready:
-            say(f"{head}: there already" + (", drawn again" if drawn else ""))
+            say(f"{head}: done already" + (", drawn again" if drawn else ""))
 
     judging = time.monotonic()
     chosen = [claim for claim in CLAIMS if claim not in work.left_out]
@@ -237,13 +237,13 @@ def carry_out(work: Reproduction, say: Callable[[str], None] = lambda line: None
 
 
 def _make(work: Reproduction, name: str) -> None:
-    """Compute the data of a figure and write them."""
+    """Compute and write the data of a figure."""
     arguments = work.arguments[name]
     began = time.monotonic()
     data = FIGURES[name].compute(**arguments)
     data.attrs |= {_MARK: mark_of(name, arguments), "seconds": time.monotonic() - began}
 
-    # Pictures of other data go first: should the run end here, they are drawn again.
+    # Delete pictures of old data first: if the run is interrupted here, the next one draws them.
     for kind in PICTURES:
         (work.out / f"{name}.{kind}").unlink(missing_ok=True)
 
@@ -252,12 +252,12 @@ def _make(work: Reproduction, name: str) -> None:
 
 
 def _load(work: Reproduction, name: str) -> bool:
-    """Take the data of a figure from its file; draw what pictures are missing, and say if any."""
+    """Read the data of a figure from its file; draw missing pictures, and say whether any were."""
     data = xr.load_dataset(work.out / f"{name}.nc", engine="scipy")
     work.data[name] = data
     missing = [kind for kind in PICTURES if not (work.out / f"{name}.{kind}").exists()]
     if missing:
-        # The layout is worked out once, not for every file.
+        # The layout is computed once, not for every file.
         figure = FIGURES[name].draw(data)
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
@@ -268,7 +268,7 @@ def _load(work: Reproduction, name: str) -> bool:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write JSON, whole or not at all."""
+    """Write JSON completely or not at all."""
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     with written_whole(path) as part:
         part.write_text(text, encoding="utf-8")
@@ -280,7 +280,7 @@ def versions() -> dict[str, str]:
 
 
 def _manifest(work: Reproduction) -> dict[str, Any]:
-    """The settings and times of this run, which the next run reads."""
+    """The settings and times of this run, for the next one."""
     figures = {
         name: {
             "seconds": round(work.seconds[name], 2),
@@ -304,7 +304,7 @@ def _manifest(work: Reproduction) -> dict[str, Any]:
 
 
 def reproduction_page(done: Reproduction) -> Page:
-    """Make the page from the data, judgements and pictures of a reproduction."""
+    """Write the page of a reproduction from its data, judgements and pictures."""
     page = Page(
         "Nesterov's method in stochastic settings: a reproduction",
         subtitle="Every figure and every claim of Assran and Rabbat, On the Convergence of "
@@ -330,15 +330,15 @@ def reproduction_page(done: Reproduction) -> Page:
 
 
 def _lead(page: Page, done: Reproduction) -> None:
-    """How many claims hold, and which could not be judged."""
+    """State how many claims hold, and which could not be judged."""
     counts = done.counts
     page.lead(
         [
             f"Of {len(done.judged)} claims, {counts[Judgement.HOLDS]} hold, "
             f"{counts[Judgement.CORRECTED]} hold with a correction, {counts[Judgement.FAILS]} do "
             "not hold.",
-            "Each verdict is computed from what was measured in this run. Statements are in our "
-            "words; theorems, lemmas and equations are numbered as they appear in the paper.",
+            "Each verdict is computed from measurements of this run. Statements are paraphrased; "
+            "theorems, lemmas and equations have the numbers of the paper.",
         ]
     )
 

@@ -8,18 +8,18 @@ from ravine.choices import Choice
 
 
 class Traits(NamedTuple):
-    """Properties of a sampling rule that other modules use."""
+    """Properties of a sampling rule."""
 
     phrase: str
-    """The rule in a few words that fit behind "batches"."""
+    """The rule in a few words, to follow "batches"."""
     by_epoch: bool
-    """Every epoch visits each term once."""
+    """Whether every epoch visits each term once."""
     random: bool = True
-    """Two runs visit the terms in different orders."""
+    """Whether two runs visit the terms in different orders."""
     may_repeat: bool = True
-    """A term may be drawn twice in a row."""
+    """Whether a term may be drawn twice in a row."""
     independent: bool = False
-    """Each draw is independent of the earlier ones."""
+    """Whether each draw is independent of the earlier ones."""
 
 
 class Sampling(Choice):
@@ -47,7 +47,7 @@ class Sampling(Choice):
         "each step draws any term but the last one",
         Traits("drawn without immediate repeats", by_epoch=False, may_repeat=False),
     )
-    # A sum of a single term repeats it even in a fixed order.
+    # With a single term, even a fixed order repeats it.
     CYCLIC = (
         "cyclic",
         "the terms are visited in one fixed order, again and again",

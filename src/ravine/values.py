@@ -1,4 +1,4 @@
-"""Results as values: equal when their parts are, and short in print."""
+"""Results that are equal if their fields are, and short when printed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 _PRINTED = 6
-"""Entries of an array that are printed; of a longer one only the shape is."""
+"""Longest array whose entries are printed; of longer arrays only the shape is."""
 
 
 class Value:
     """A frozen dataclass whose fields may be arrays.
 
-    Two of them are equal when they are of one class and every field is equal, arrays entry by entry
-    and a NaN to a NaN; equal ones have the same hash. In print, numbers of NumPy are plain ones.
+    Two objects are equal if they have the same class and equal fields; arrays are compared entry by
+    entry, and NaN equals NaN. Equal objects have equal hashes. NumPy numbers print as plain ones.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Value:
         return same(self, other)
 
     def __hash__(self) -> int:
-        # Coarse, as arrays have no hash: what is equal has the same shapes.
+        # Coarse, because arrays have no hash: equal objects have equal shapes.
         shapes = tuple(np.shape(part) for part in _parts(self) if isinstance(part, np.ndarray))
         return hash((type(self).__name__, shapes))
 
@@ -59,21 +59,18 @@ def same(one: Any, other: Any) -> bool:
     """
     if one is other:
         return True
-    if isinstance(one, np.ndarray | np.generic) or isinstance(other, np.ndarray | np.generic):
+    arrays = np.ndarray | np.generic | float
+    if isinstance(one, arrays) or isinstance(other, arrays):
         numbers = np.asarray(one).dtype.kind in "fc" and np.asarray(other).dtype.kind in "fc"
         return bool(np.array_equal(one, other, equal_nan=numbers))
     if type(one) is not type(other):
         return False
-    if isinstance(one, float):
-        return one == other or (one != one and other != other)
     if isinstance(one, Mapping):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, partial):
-        return one.func == other.func and same(one.args, other.args)
-    if isinstance(one, MethodType):
-        return one.__func__ is other.__func__ and same(one.__self__, other.__self__)
+    if isinstance(one, partial | MethodType):
+        return same(one.__reduce__(), other.__reduce__())
     if is_dataclass(one):
         return all(map(same, _parts(one), _parts(other)))
     plain: Any = object.__eq__
@@ -84,12 +81,12 @@ def same(one: Any, other: Any) -> bool:
 
 
 def _parts(value: Any) -> list[Any]:
-    """The fields of a dataclass that are compared."""
+    """The fields of a dataclass that equality compares."""
     return [getattr(value, one.name) for one in fields(value) if one.compare]
 
 
 def _printed(part: Any) -> str:
-    """One field: plain numbers, and of a long array its shape."""
+    """A field as it is printed: plain numbers, or the shape of a long array."""
     if isinstance(part, np.ndarray):
         if part.size > _PRINTED:
             return f"<array of shape {part.shape}>"

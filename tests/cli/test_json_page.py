@@ -23,6 +23,8 @@ COMMANDS = {
     "rate": ["rate", "--Q", 8],
     "recommend": ["recommend", "--Q", 8],
     "batch": ["batch", "--Q", 8, "--L-max", 16, "--batch-size", 4],
+    "compare": ["compare", "--Q", 8, "--L-max", 16, "--batch-size", 4],
+    "rescale": ["rescale", "--lr", 0.1, "--from-batch", 8, "--to-batch", 64],
     "map": ["map", "--Q", 8, "--resolution", 3, "--out", "map.csv"],
     "convert": ["convert", "--lr", 0.1, "--momentum", 0.9],
     "diagnose": ["diagnose", "table.csv", "--target", "y", "--epochs", 3, "--time", 2],

@@ -63,9 +63,9 @@ def test_json_and_resuming(quick, ravine):
     assert list(data["figures"]) == ["restart"]
     assert data["claims"]["restart"] == "holds with a correction"
     plan, *steps = shown.err.split("ravine: ")[1:]
-    assert plan.startswith("1 figure at quick settings, 1 of them there already")
+    assert plan.startswith("1 figure at quick settings, 1 of them done already")
     assert "last time" in " ".join(plan.split())
-    assert "there already" in steps[0]
+    assert "done already" in steps[0]
     assert max(map(len, shown.err.splitlines())) <= 80
 
 

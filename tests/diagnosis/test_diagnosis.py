@@ -34,6 +34,15 @@ def test_the_quick_one_is_first_at_one_per_cent(calm):
     assert calm.quick.steps_to_1_percent == min(reached)
 
 
+def test_of_two_equally_fast_ones_the_quick_one_does_not_average(calm):
+    """The mean begins in the second half; who stops at 1 % never takes it."""
+    same = [dataclasses.replace(p, steps_to_1_percent=3.0) for p in calm.predictions]
+    averaged = next(p for p in same if p.candidate.recipe.averaged)
+    rest = [p for p in same if not p.candidate.recipe.averaged]
+    tied = dataclasses.replace(calm, predictions=(averaged, *rest))
+    assert not tied.quick.candidate.recipe.averaged
+
+
 def test_it_shows_itself_shortly_and_in_notebooks(calm):
     assert repr(calm).startswith("<Diagnosis of data: 96 rows, 4 columns, yours ")
     assert len(repr(calm)) < 200

@@ -20,6 +20,9 @@ def test_the_heavy_row_drives_new_batches(heavy, survey_of):
     assert why.batches == ()
     assert why.rows[0] == 37
     assert why.shares[0] > 0.8
+    # Five rows are listed, of which one matters: it alone is dropped first.
+    assert len(why.rows) == 5
+    assert tuple(why.leading) == (37,)
     assert why.ratios[0] > 10.0
     along = heavy[0][37] / np.linalg.norm(heavy[0][37])
     assert abs(along @ why.direction) > 0.8

@@ -18,12 +18,12 @@ def test_a_step_that_falls_ends_near_zero():
 
 @pytest.mark.parametrize("beta", [0.99999, 1.0 - 1e-7, 0.9996])
 def test_a_momentum_never_rounds_or_prints_as_one(beta):
-    assert float(rounded(0.1, beta).beta) < 1.0
+    assert float(rounded(Method(0.1, beta)).beta) < 1.0
     assert float(momentum_digits(beta)) < 1.0
 
 
 def test_steps_are_rounded_down_to_three_digits():
-    method = rounded(0.00123956, 0.912345)
+    method = rounded(Method(0.00123956, 0.912345))
     assert float(method.alpha) == 0.00123
     assert float(method.beta) == pytest.approx(0.912, abs=1e-9)
 

@@ -91,7 +91,8 @@ def test_products_are_those_of_the_blocks(data, survey_of):
     eye = np.eye(2)
     expected = np.eye(4)
     for H in hessians(seen):
-        turned = seen.basis.T @ H @ seen.basis
+        basis = seen.moments.basis
+        turned = basis.T @ H @ basis
         c = 0.6 * 1.3 - 0.3
         block = np.block([[eye - 0.13 * turned, c * eye], [-0.1 * turned, 0.6 * eye]])
         expected = block @ expected

@@ -58,6 +58,30 @@ def test_what_is_kept_is_the_recommended_row(calm):
     assert worse.recommendation is not worse.subject
 
 
+def test_the_cause_of_an_instability_is_named(broken, found):
+    why = broken.answer.why
+    assert "Row 37 causes " in why
+    assert " % of the instability: its curvature is " in why
+    assert " times the average, mostly along '" in why
+
+    def cause(**changes):
+        driver = dataclasses.replace(found.disagreement, **changes)
+        changed = changed_subject(found, outcome=Outcome.ERRATIC)
+        return dataclasses.replace(changed, disagreement=driver).answer.why
+
+    by_batch = {"batches": (3, 1), "shares": (0.8, 0.1), "ratios": (12.0, 2.0), "rows": (5, 7),
+                "row_shares": (0.8, 0.1)}  # fmt: skip
+    said = "Batch 3 causes 80 % of the instability: its curvature is 12 times the average"
+    assert said in cause(**by_batch)
+    assert cause(**by_batch).endswith(" (rows 5 and 7).")
+    said = (
+        "Rows 5 and 7 cause 90 % of the instability: the curvature of row 5 is 12 times the average"
+    )
+    assert said in cause(**{**by_batch, "batches": ()})
+    said = "The batches disagree, mostly along "
+    assert said in cause(**{**by_batch, "shares": (0.1, 0.1)})
+
+
 def test_standardising_comes_first_where_it_gains(calm):
     recipe = calm.recommendation.candidate.recipe
     much = dataclasses.replace(calm, scaling=Scaling(1.5, 0.5, 0.001, recipe))
@@ -88,7 +112,7 @@ def test_a_noise_floor_is_no_contradiction(calm):
     start = calm.survey.start_excess
     rest = Estimate(0.15 * start, 0.15 * start, 0.15 * start, False)
     settled = changed_subject(calm, excess_after=rest, excess_floor=rest)
-    assert "until it reaches a noise floor of 15 % of the excess loss" in settled.answer.why
+    assert "until it reaches a noise floor of 15 % of the initial excess loss" in settled.answer.why
     low = Estimate(0.01 * start, 0.01 * start, 0.01 * start, False)
     on_its_way = changed_subject(calm, excess_after=rest, excess_floor=low)
     assert "15 % of the excess loss remains (its noise floor is 1 %)" in on_its_way.answer.why

@@ -1,4 +1,4 @@
-"""A plan says what will be made, what is there already, and how long it took."""
+"""A plan says what will be done, what is done already, and how long it took."""
 
 import json
 
@@ -35,7 +35,7 @@ def test_what_is_there_is_ready(tmp_path, fast, reproduce):
     reproduce(tmp_path)
     again = plan_reproduction(fast, out=tmp_path, quick=True)
     assert again.ready == fast
-    assert "2 of them there already" in again.sentence
+    assert "2 of them done already" in again.sentence
     assert "s for the claims last time" in again.sentence
     assert plan_reproduction(fast, out=tmp_path, quick=True, fresh=True).ready == ()
 

@@ -35,7 +35,7 @@ def test_resumes(tmp_path, reproduce):
     done, _ = reproduce(tmp_path)
     before = (tmp_path / "turning-quadratics.nc").read_bytes()
     again, lines = reproduce(tmp_path)
-    assert sum("there already" in line for line in lines) == 2
+    assert sum("done already" in line for line in lines) == 2
     assert (tmp_path / "turning-quadratics.nc").read_bytes() == before
     assert [one.measurements for one in again.judged] == [one.measurements for one in done.judged]
 

@@ -4,42 +4,35 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ravine.tables.columns import (
-    is_nested,
-    is_number,
-    is_row_number,
-    is_text,
-    names_rows,
-    plain,
-    read_column,
-)
+from ravine.tables.columns import Column
+from ravine.tables.table import Raw
 from ravine.tables.words import dates_in, missing_code, number, numbers_in, packed_dates
 
 
-def column(values, name="c", **options):
-    findings = []
-    options = {"comma": False, "levels": False, "codes": True} | options
-    return read_column(pd.Series(values), name, findings, **options), findings
+def column(values, name="c"):
+    made = Column(name, pd.Series(values), Raw(pd.DataFrame()))
+    return made, made.notes
 
 
 def test_amounts_become_numbers():
     made, findings = column(["$1,200", "-", "50%", "NA"])
-    assert is_number(made)
-    np.testing.assert_array_equal(made, [1200, np.nan, 50, np.nan])
+    assert made.kind == "number"
+    np.testing.assert_array_equal(made.values, [1200, np.nan, 50, np.nan])
     assert findings == []
 
 
 def test_a_strange_word_among_numbers_is_said():
     made, (finding,) = column([*(str(i) for i in range(9)), "oops"])
-    assert is_number(made)
-    assert np.isnan(made[9])
+    assert made.kind == "number"
+    assert np.isnan(made.values[9])
     assert "'oops'" in finding.message
 
 
 def test_many_words_stay_words():
     made, findings = column(["1", "2", "x", "none", "?"])
-    assert list(made.cat.categories) == ["1", "2", "x", "none"]
-    assert plain(made).tolist() == [0, 1, 2, 3, -1]
+    assert made.kind == "text"
+    assert made.texts == ["1", "2", "x", "none"]
+    np.testing.assert_array_equal(made.values, [0, 1, 2, 3, np.nan])
     assert findings == []
 
 
@@ -51,44 +44,45 @@ def test_many_different_texts_are_not_all_tried():
 
 
 def test_declared_levels_are_never_numbers():
-    made, _ = column(["7", "8"], levels=True)
-    assert is_text(made)
+    made, _ = column(pd.Categorical(["7", "8"]))
+    assert made.kind == "text"
 
 
 def test_dates_are_days_since_the_first():
     made, (finding,) = column(["2/1/2020", "1/1/2020", "NA"])
-    np.testing.assert_array_equal(plain(made), [31, 0, np.nan])
+    assert made.kind == "date"
+    np.testing.assert_array_equal(made.values, [31, 0, np.nan])
     assert "read as month day year" in finding.message
     packed, _ = column([20200101.0, 20200103.0], "date")
-    assert plain(packed).tolist() == [0, 2]
+    assert packed.values.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize(
     ("values", "kind", "numbers"),
     [
-        (pd.array([1, None], dtype="Int64"), "float64", [1, np.nan]),
-        (pd.array([True, None], dtype="boolean"), "boolean", [1, np.nan]),
-        (np.array([True, None], dtype=object), "boolean", [1, np.nan]),
-        (pd.to_datetime(["2020-01-02", None]).tz_localize("UTC"), "timedelta64[us]", [0, np.nan]),
-        (pd.to_timedelta(["1 s", "1 min"]), "float64", [1, 60]),
-        (np.array([2.5, None, np.inf], dtype=object), "float64", [2.5, np.nan, np.nan]),
+        (pd.array([1, None], dtype="Int64"), "number", [1, np.nan]),
+        (pd.array([True, None], dtype="boolean"), "truth", [1, np.nan]),
+        (np.array([True, None], dtype=object), "truth", [1, np.nan]),
+        (pd.to_datetime(["2020-01-02", None]).tz_localize("UTC"), "date", [0, np.nan]),
+        (pd.to_timedelta(["1 s", "1 min"]), "number", [1, 60]),
+        (np.array([2.5, None, np.inf], dtype=object), "number", [2.5, np.nan, np.nan]),
     ],
 )
 def test_types_of_pandas(values, kind, numbers):
     made, _ = column(values)
-    assert str(made.dtype) == kind
-    np.testing.assert_array_equal(plain(made), numbers)
+    assert made.kind == kind
+    np.testing.assert_array_equal(made.values, numbers)
 
 
 def test_lists_are_nested_and_complex_numbers_refused():
-    assert is_nested(column([[1], None, {"a": 1}])[0])
+    assert column([[1], None, {"a": 1}])[0].kind == "nested"
     with pytest.raises(ValueError, match="of real numbers or texts"):
         column(np.array([1j, 2j]))
 
 
 def test_infinite_numbers_count_as_missing():
     made, (finding,) = column([1.0, np.inf, -np.inf])
-    np.testing.assert_array_equal(made, [1, np.nan, np.nan])
+    np.testing.assert_array_equal(made.values, [1, np.nan, np.nan])
     assert "infinite values count as missing (2 times)" in finding.message
 
 
@@ -125,7 +119,7 @@ def test_codes_of_missing_values(values, code):
 )
 def test_row_numbers(name, values, position, numbering):
     made, _ = column(np.array(list(values), dtype=float), name)
-    assert is_row_number(name, made, position) is numbering
+    assert made.numbers_rows(position) is numbering
 
 
 @pytest.mark.parametrize(
@@ -140,7 +134,7 @@ def test_row_numbers(name, values, position, numbering):
 )
 def test_texts_that_name_rows(codes, naming):
     made, _ = column([f"t{k}" for k in codes])
-    assert names_rows(made) is naming
+    assert (made.flaw(1) == "names") is naming
 
 
 @pytest.mark.parametrize(

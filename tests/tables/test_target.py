@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 
 from ravine.tables import target_kind
-from ravine.tables.columns import infer_target, pick
+from ravine.tables.columns import Column, infer_target, pick
+from ravine.tables.table import Raw
 
 
 @pytest.mark.parametrize(
@@ -29,11 +30,11 @@ def test_labels_are_words_pairs_or_codes(y, kind):
 
 
 def numbers(name, values=(1.5, 2.5, 0.5)):
-    return name, pd.Series(values, dtype=float)
+    return name, Column(name, pd.Series(values, dtype=float), Raw(pd.DataFrame()))
 
 
 def texts(name, words):
-    return name, pd.Series(list(words), dtype="category")
+    return name, Column(name, pd.Series(list(words), dtype="category"), Raw(pd.DataFrame()))
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_encoded_columns_count_against_the_limit(tmp_path):
         ("a,y\n1,2\n", "2 rows and .* more, got 1 row and"),
         ("a,y\n1,7\n2,7\n3,7\n", r"more than one value, got 7\.0 in every row"),
         ("a,y\n5,1\n5,2.5\n5,3\n", "a useful column, got column 'a': dropped"),
-        ("who,y\np,1\nq,2.5\nr,3\n", "nearly every row has its own text"),
+        ("who,y\np,1\nq,2.5\nr,3\n", "nearly every row has a different text"),
     ],
 )
 def test_tables_without_a_question_are_refused(tmp_path, text, words):
@@ -100,7 +100,7 @@ def test_tables_without_a_question_are_refused(tmp_path, text, words):
 
 def test_targets_that_are_none_are_refused(tmp_path):
     text = "a,b,c\n1,p,\n2,q,\n4,r,\n"
-    with pytest.raises(ValueError, match=r"target 'b' .*nearly every row has its own text"):
+    with pytest.raises(ValueError, match=r"target 'b' .*nearly every row has a different text"):
         read(tmp_path, text, target="b")
     with pytest.raises(ValueError, match="two rows or more without missing values, got 0"):
         read(tmp_path, text, target="c")

@@ -386,7 +386,10 @@ def test_every_form_has_the_map_and_the_code():
     assert "single steps 0.4 to 0.6" in text
     assert "92 steps in trials; your model and optimizer are unchanged" in text
     assert len(advice.map_table().splitlines()) == 1 + 4 * 3
-    assert advice.map_table() in advice._repr_html_()
+    html = advice._repr_html_()
+    assert html.startswith('<div class="ravine"><style>')
+    assert html.count("<table>") == 2
+    assert '<td class="bad">blew up</td>' in html
     data = json.loads(advice.to_json())
     assert data["rows"][-1]["loss"] is None
     assert data["rows"][-1]["outcome"] == "blew up"

@@ -1,4 +1,4 @@
-"""Every statement of the paper, measured and judged: one entry for each statement and erratum."""
+"""Every statement of the paper and every erratum, measured and judged."""
 
 from importlib import import_module
 

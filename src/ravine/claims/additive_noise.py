@@ -1,4 +1,4 @@
-"""Claims on additive noise, proved: section 3.1, appendices A and B."""
+"""Claims on additive noise that the paper proves: section 3.1, appendices A and B."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _SIGMA = 0.1
 
 
 class _Standard(NamedTuple):
-    """The standard parameters at a condition number with L = 1, and what the claims ask of them."""
+    """The standard parameters at a condition number with L = 1, and what claims need of them."""
 
     curvature: Curvature
     method: Method
     rho: float
     directions: FloatArray
-    """Eigenvalues, evenly in their logarithm, among which the worst is sought. Both ends are among
-    them, and the worst is at an end."""
+    """Eigenvalues, evenly spaced in their logarithm, that are searched for the worst. They include
+    both ends, and the worst is at an end."""
     floor: float
     """The exact noise coefficient of the worst direction."""
 
@@ -70,10 +70,10 @@ def theorem_1() -> Measurements:
         one = _standard(Q)
         rate = one.rho + 0.5 * (1.0 - one.rho)
 
-        # Twenty times the time in which rho^k falls by a factor e: the ratio's top is long past.
+        # Twenty times the time in which rho^k falls by a factor e: the ratio peaks long before.
         steps = int(20.0 / (1.0 - one.rho))
 
-        # The part of the start, then the part of the noise: the constant has to cover both.
+        # The part due to the start, then the part due to noise: the constant must cover both.
         signal = second_moment(one.directions, one.method, sigma2=0.0, steps=steps).max(axis=1)
         ratio = _ratios(signal, rate**2)
         paper = paper_noise_coefficient(one.curvature, one.method)
@@ -100,8 +100,8 @@ def constant_of_the_proof() -> Measurements:
     epsilon = 0.1
     one = _standard(Q)
 
-    # rho + 0.1 exceeds 1, so that the largest ratio comes within the first steps. With
-    # rho + small < 1 it comes near k = rho/small, about 90.
+    # rho + 0.1 exceeds 1, so the ratio peaks within the first steps. With rho + small < 1, it peaks
+    # near k = rho/small, about 90.
     small = 0.5 * (1.0 - one.rho)
     norms = _norms(Q, 2000)
     tight = _ratios(norms, one.rho + small).max()
@@ -117,15 +117,15 @@ def constant_of_the_proof() -> Measurements:
 
 @stated("erratum-3", holds=lambda m: m["constant"] <= m["ratio"])
 def constant_by_monotony() -> Measurements:
-    """C_eps = sup_k ‖A^k‖/(rho+eps)^k at Q = 2000, eps = 0.001, where it is reached, and ‖A‖/rho.
+    """C_eps = sup_k ‖A^k‖/(rho+eps)^k at Q = 2000, eps = 0.001; its k; and ‖A‖/rho.
 
-    At the standard parameters rho is a double eigenvalue, so that ‖A^k‖ ~ k rho^k: the ratio grows
-    with k until (rho/(rho+eps))^k takes over, near k = rho/eps. The k-th root of ‖A^k‖ may fall all
-    the while: k^(1/k) does.
+    At the standard parameters rho is a double eigenvalue, so ‖A^k‖ ~ k rho^k: the ratio grows with
+    k until (rho/(rho+eps))^k dominates, near k = rho/eps. The k-th root of ‖A^k‖ may fall
+    throughout, as k^(1/k) does.
     """
     rho = _standard(2000.0).rho
 
-    # Six times rho/eps, where the ratio is at its top.
+    # Six times rho/eps, where the ratio peaks.
     steps = 6000
     norms = _norms(2000.0, steps)
     ratios = _ratios(norms, rho + 1e-3)
@@ -135,7 +135,7 @@ def constant_by_monotony() -> Measurements:
         "constant": ratios.max(),
         "reached_at": ratios.argmax(),
         "ratio": norms[1] / rho,
-        # Roots of order one: their differences are rounding below this.
+        # The roots are of order one: smaller differences are rounding errors.
         "monotone": (np.diff(norms[k] ** (1.0 / k)) <= 1e-12).all(),
     }
 
@@ -158,7 +158,7 @@ def estimated_constant() -> Measurements:
     corrected=lambda m: m["corrected"] <= 1.0 + ROUNDING,
 )
 def corollary_1_1() -> Measurements:
-    """E f over the bound as stated and as corrected, in the worst of 33 directions."""
+    """E f divided by the bound, as stated and as corrected, in the worst of 33 directions."""
     as_stated = []
     corrected = []
     for Q in _RATIOS:
@@ -212,7 +212,7 @@ def rate_of_the_corollary() -> Measurements:
 
 @stated("theorem-2", holds=lambda m: m["largest_ratio"] <= 1.0 + ROUNDING)
 def theorem_2() -> Measurements:
-    """Exact E f of quadratics with either extreme eigenvalue against the bound."""
+    """Exact E f of quadratics with the smallest or the largest eigenvalue, against the bound."""
     largest = 0.0
     floors = []
     for Q in (2.0, 8.0, 32.0, 128.0):
@@ -237,7 +237,7 @@ def theorem_2() -> Measurements:
     corrected=lambda m: abs(m["value"] / m["right"] - 1.0) < 1e-9,
 )
 def last_lines_of_theorem_2() -> Measurements:
-    """alpha²/(1 - kappa²) against the two ways of writing it, at L = 100, Q = 32."""
+    """alpha²/(1 - kappa²) against two other forms of it, at L = 100, Q = 32."""
     # L is not 1, so that L and L² differ.
     L = 100.0
     Q = 32.0

@@ -19,7 +19,7 @@ Measurements: TypeAlias = dict[str, Any]
 """Measurements: names and numbers, or lists of numbers."""
 
 ROUNDING = 1e-9
-"""Relative excess over a bound that is put down to rounding."""
+"""Relative excess over a bound that is attributed to rounding."""
 
 
 class Judgement(StrEnum):
@@ -37,28 +37,28 @@ class Judgement(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A statement, how it is measured, and how the measurements decide on it.
+    """A statement, how it is measured, and how the measurements decide whether it holds.
 
     Attributes
     ----------
     id
         Short name, unique.
     place
-        Where the paper says it.
+        Its place in the paper.
     statement
-        What it says, in our words.
+        The statement, paraphrased.
     measured
-        A format string over the measurements: what was seen.
+        A format string for the measurements.
     exact
-        A format string over the measurements: the exact value, or what is right instead.
+        A format string for the exact value, or for the correct statement.
     measure
-        From the data of the figures in ``needs``, in that order, to the measurements.
+        Computes the measurements from the data of the figures in ``needs``, in that order.
     holds
-        Whether the measurements, and nothing else, bear out the statement as the paper has it.
+        Whether the measurements alone confirm the statement as it is in the paper.
     corrected
-        Whether they bear out what we put in its place.
+        Whether they confirm the corrected statement.
     needs
-        Names of the figures whose data ``measure`` takes.
+        Names of the figures whose data ``measure`` needs.
     """
 
     id: str
@@ -74,14 +74,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim with its measurements, which decide on it."""
+    """A claim with the measurements that decide whether it holds."""
 
     claim: Claim
     measurements: Measurements
 
     @property
     def judgement(self) -> Judgement:
-        """Holds, or else holds with a correction, or else does not hold."""
+        """Whether it holds, holds with a correction, or does not hold."""
         if self.claim.holds(self.measurements):
             return Judgement.HOLDS
 
@@ -93,7 +93,7 @@ class JudgedClaim:
 
     @property
     def words(self) -> dict[str, str]:
-        """The place in the paper, the statement, what was measured, and what is true."""
+        """The place in the paper, the statement, the measurement, and the exact result."""
         claim = self.claim
         return {
             "place": claim.place,
@@ -104,7 +104,7 @@ class JudgedClaim:
 
     @property
     def cells(self) -> list[Cell]:
-        """The words and the judgement, as a row of a table."""
+        """The texts and the judgement, as a row of a table."""
         words = [Cell(text, formulas=True) for text in self.words.values()]
         return [*words, Cell(self.judgement.value, self.judgement.tone)]
 
@@ -117,7 +117,7 @@ class JudgedClaim:
 def stated(
     name: str, *, needs: tuple[str, ...] = (), **decisions: Callable[[Measurements], bool]
 ) -> Callable[[Callable[..., Measurements]], Claim]:
-    """Decorate a function that measures: it becomes the claim of this name in the catalogue.
+    """Decorate a measuring function: it becomes the claim with this name in the catalogue.
 
     ``decisions`` are ``holds`` and ``corrected`` of :class:`Claim`.
     """
@@ -131,13 +131,13 @@ def stated(
 
 @cache
 def statements() -> dict[str, dict[str, str]]:
-    """The words of every claim by its name, in the order of the paper."""
+    """The texts of every claim by its name, in the order of the paper."""
     text = Path(__file__).with_name("statements.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
 def judge(claim: Claim, figures: Mapping[str, xr.Dataset] | None = None) -> JudgedClaim:
-    """Measure a claim, with the data of the figures that it needs, by name.
+    """Measure a claim with the data of the figures that it needs, given by name.
 
     Examples
     --------
@@ -149,6 +149,6 @@ def judge(claim: Claim, figures: Mapping[str, xr.Dataset] | None = None) -> Judg
     'does not hold'
     """
     measured = claim.measure(*((figures or {})[name] for name in claim.needs))
-    # Numbers and arrays of NumPy become those that JSON can hold.
+    # NumPy numbers and arrays become types that JSON can hold.
     plain = {name: np.asarray(value).tolist() for name, value in measured.items()}
     return JudgedClaim(claim, plain)

@@ -1,4 +1,4 @@
-"""Claims of the closing section: what the paper suggests, and what became of it."""
+"""Claims of the closing section: what the paper suggests, and what holds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ravine.figures.negative_momentum import COMPARED_RATE
 from ravine.figures.parameter_map import areas
 
 _SAME = 1e-6
-"""Relative difference up to which a measured growth is that of the closed form."""
+"""Largest relative difference at which a measured growth counts as equal to the closed form."""
 
 
 @stated(
@@ -22,7 +22,7 @@ _SAME = 1e-6
     ),
 )
 def sufficient(data: xr.Dataset) -> Measurements:
-    """Shares of the plane with a guarantee, and with convergence on every sum."""
+    """Shares of the plane with a guarantee, and of the plane where every sum converges."""
     shares = areas(data)
     return {
         "Q": data["Q"].values,
@@ -39,7 +39,7 @@ def sufficient(data: xr.Dataset) -> Measurements:
     corrected=lambda m: m["last_convergent"] < m["threshold"] < m["first_divergent"],
 )
 def tightest(data: xr.Dataset) -> Measurements:
-    """Measured growth of the turning quadratics against the closed form, and where it passes 1."""
+    """Measured growth on the turning quadratics against the closed form, and where it crosses 1."""
     measured = data["measured"]
     return {
         "largest_difference": np.abs(measured / data["worst_case"] - 1.0).max(),
@@ -58,7 +58,7 @@ def tightest(data: xr.Dataset) -> Measurements:
     corrected=lambda m: m["paper_after"] < 1.0 and m["turning_full"] < 1.0,
 )
 def restart(data: xr.Dataset) -> Measurements:
-    """Growth without restart and with each rule, on the paper's example and on ours."""
+    """Growth without restart and with each rule, on the paper's example and on another one."""
     # Three orders of the paper's example, then the turning quadratics.
     paper = data["growth"].isel(example=slice(0, 3))
     turning = data["growth"].isel(example=3)
@@ -79,7 +79,7 @@ def restart(data: xr.Dataset) -> Measurements:
     corrected=lambda m: m["saved"] > 0.1,
 )
 def negative_momentum(data: xr.Dataset) -> Measurements:
-    """Mean square after the longest tail, without momentum and with the best negative one."""
+    """Mean square after the longest tail, without momentum and with the best negative momentum."""
     longest = data["exact"].isel(length=-1)
     plain = longest.sel(tail_beta=0.0)
     best = longest.where(longest["tail_beta"] < 0.0).min()

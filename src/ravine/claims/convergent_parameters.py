@@ -17,8 +17,8 @@ from ravine.theory.ladder.rates import contraction
 
 
 def _largest_ratio(problem: QuadraticSum, method: Method, bound: bounds.Bound) -> float:
-    """The largest mean distance of 200 runs over a bound, over all steps."""
-    # The start is far above the noise floor; 300 steps lead into it at every step size tried.
+    """The largest ratio, over all steps, of the mean distance of 200 runs to a bound."""
+    # The start is far above the noise floor; 300 steps reach the floor at every step size tried.
     steps = 300
     away = np.array([30.0, -10.0])
     runs = ensemble(
@@ -65,7 +65,7 @@ def lemma_3() -> Measurements:
     corrected=lambda m: m["distance"] <= m["statement"],
 )
 def noise_of_theorem_4() -> Measurements:
-    """One direction, two terms with minimisers ±1, and a sampling that keeps to its first term."""
+    """One direction, two terms with minimisers ±1, and a sampling that draws only the first."""
     alpha = 0.1
     R = contraction(Curvature(1.0, 1.0), Method(alpha))
 
@@ -88,7 +88,7 @@ def falling_norm() -> Measurements:
     """One step from every state (r, v) on the circle, with parameters for which R < 1."""
     method = Method(0.45, 0.75)
 
-    # Half a circle will do: a state and its opposite behave alike.
+    # Half a circle suffices: a state and its opposite behave alike.
     angle = np.linspace(0.0, np.pi, 2001)
     state = np.stack([np.cos(angle), np.sin(angle)])
     after = block(np.array([0.5, 1.0]), method) @ state
@@ -119,7 +119,7 @@ def corollary_4_1() -> Measurements:
     holds=lambda m: m["largest_mean_ratio"] <= 1.0 + ROUNDING,
 )
 def corollary_4_2(data: xr.Dataset) -> Measurements:
-    """Means, drawn runs and all runs of Figure 3 over the bound."""
+    """Means, drawn runs and all runs of Figure 3, divided by the bound."""
     return {
         "Q": data["Q"].values,
         "largest_mean_ratio": (data["mean"] / data["bound"]).max(),
@@ -135,7 +135,7 @@ def corollary_4_2(data: xr.Dataset) -> Measurements:
     corrected=lambda m: np.allclose(m["own_proof"], m["kappa"], rtol=0.0, atol=1e-12),
 )
 def corollaries_from_theorem_4() -> Measurements:
-    """R at the step of the corollaries, against their rate and that of a proof of their own."""
+    """R at the step size of the corollaries, against their rate and the rate of a direct proof."""
     Q = np.array([2.0, 16.0, 64.0])
     curvature = Curvature(np.ones_like(Q), Q)
     method = sgd(curvature)
@@ -155,7 +155,7 @@ def corollaries_from_theorem_4() -> Measurements:
     corrected=lambda m: m["least_rate_ratio"] > 0.99,
 )
 def figure_3(data: xr.Dataset) -> Measurements:
-    """How close rate and floor of Figure 3 come to those of the bound."""
+    """How close the rate and floor of Figure 3 come to those of the bound."""
     closeness = tightness(data)
     return {
         "Q": data["Q"].values,

@@ -23,7 +23,7 @@ _PAPER = Curvature(0.05, 100.0)
 """Curvature of the paper's example: Q = 2000."""
 
 _RATE = 1.0 - 2000.0**-0.5
-"""Nesterov's rate there."""
+"""Nesterov's rate at this curvature."""
 
 
 def _gaps() -> list[tuple[int, ...]]:
@@ -42,7 +42,7 @@ def _radius(matrix: FloatArray) -> float:
 
 
 def _off(curvature: Curvature) -> list[float]:
-    """The radius that Lemma 1 states against that of each product."""
+    """The radius that Lemma 1 states against the radius of each product."""
     return [
         abs(_radius(lemma1_product(curvature, gaps)) / lemma1_radius(curvature, gaps) - 1.0)
         for gaps in _gaps()
@@ -66,18 +66,18 @@ def stable_products() -> Measurements:
 
 @stated("lemma-1", holds=lambda m: m["largest_difference"] < 1e-6)
 def lemma_1() -> Measurements:
-    """The stated radius against that of the product."""
+    """The stated radius against the radius of the product."""
     off = [_off(one) for one in (Curvature(1.0, 4.0), Curvature(1.0, 32.0), _PAPER)]
     return {"largest_difference": np.max(off), "products": np.size(off)}
 
 
 @stated("erratum-1", holds=lambda m: m["appendix"] > 1e-3)
 def longer_product() -> Measurements:
-    """Appendix D ends the product with one more B(L)."""
+    """In Appendix D, the product ends with one more B(L)."""
     curvature = Curvature(1.0, 32.0)
     steep = block(curvature.L, nesterov(curvature))
 
-    # Eigenvalues of a nilpotent matrix come out as the root of the rounding.
+    # Computed eigenvalues of a nilpotent matrix are as large as the root of the rounding error.
     longer = [lemma1_product(curvature, gaps) @ steep for gaps in _gaps()]
     shares = [_radius(product) / np.linalg.norm(product) for product in longer]
     return {"main_text": max(_off(curvature)), "appendix": max(shares)}
@@ -93,11 +93,11 @@ def longer_product() -> Measurements:
     corrected=lambda m: m["least_growth"] > 1.0 and min(m["median_after_1500"]) > 1.0,
 )
 def theorem_3() -> Measurements:
-    """Growth of E‖·‖ on the construction of the proof, and where no sum at all can diverge."""
+    """Growth of E‖·‖ on the construction of the proof, and the range where no sum can diverge."""
     n = np.array([3, 10, 50, 250, 1000])
     growths = counterexample_growth(_PAPER, n, sampling="iid-no-repeat", sense="mean")
 
-    # Any start will do; the construction is made for it.
+    # Any start works, because the construction depends on it.
     start = np.array([3.0, 1.0, -2.0, 5.0])
     medians = []
     for interpolate in (True, False):
@@ -176,7 +176,7 @@ def larger_batches() -> Measurements:
     n = 250
     problem = counterexample(0.05, 100.0, n)
 
-    # Growth between the fifth and the twentieth epoch: the start is forgotten by then.
+    # Growth between the fifth and the twentieth epoch, when the start no longer matters.
     early = 5 * n
     late = 20 * n
     measurements = {}
@@ -187,12 +187,13 @@ def larger_batches() -> Measurements:
         )  # fmt: skip
         third = np.abs(runs.errors[:, :, 2])
 
-        # Batches of two may repeat, and some trajectories are at the optimum: no growth to take.
+        # Batches of two may repeat, and some trajectories reach the optimum and have no growth
+        # rate.
         moving = third[1] > 0.0
         logs = np.log(third[1, moving] / third[0, moving]) / (late - early)
 
         measurements[f"batch_{batch}"] = np.exp(logs.mean())
-        # Half the width of the 95 % limits.
+        # Half the width of the 95 % confidence interval.
         measurements[f"half_{batch}"] = 1.96 * logs.std() / np.sqrt(moving.sum())
 
     return measurements
@@ -224,13 +225,13 @@ def third_coordinate(data: xr.Dataset) -> Measurements:
     ),
 )
 def other_coordinates() -> Measurements:
-    """First and second coordinate of the example: finite, and at Nesterov's rate."""
+    """The example's first coordinate vanishes after a few steps, its second at Nesterov's rate."""
     problem = counterexample(0.05, 100.0, 50)
     trace = run(problem, nesterov(problem.curvature), 400, sampling="iid-no-repeat")
     first, second, _ = np.abs(trace.y_errors).T
 
-    # B(mu)^k at its double root: the second coordinate is (k + √Q + 1) rho^k up to a factor, where
-    # Q = 2000. Divided by that, two points give rho.
+    # B(mu) has a double eigenvalue: the second coordinate is (k + √Q + 1) rho^k up to a factor,
+    # with Q = 2000. Two points, divided by the linear part, give rho.
     offset = 2000.0**0.5 + 1.0
     linear = (200 + offset) / (400 + offset)
     zero_after = np.flatnonzero(first == 0.0)[0]
@@ -256,7 +257,7 @@ def many_terms() -> Measurements:
     holds=lambda m: m["iid"] == 0.0 and m["reshuffle"] == 0.0,
 )
 def ended_by_a_repeat(data: xr.Dataset) -> Measurements:
-    """Shares of the trajectories that two visits in a row to the bad term have ended."""
+    """Shares of the trajectories that two successive visits to the inconsistent term have ended."""
     fewest = data.isel(n=0)
     steep = block(_PAPER.L, nesterov(_PAPER))
     return {

@@ -17,14 +17,14 @@ from ravine.theory.blocks import block, permutation, system
 from ravine.theory.ladder.rates import spectral_radius
 
 _RATIOS = (2.0, 8.0, 32.0, 128.0)
-"""Condition numbers, from one that is nearly round to one where momentum is worth ten times."""
+"""Condition numbers, from a nearly round problem to one where momentum is ten times faster."""
 
 _STEPS = 60
-"""Steps of a run: the bounds fall to 1e-57 at Q = 2 and to a sixth at Q = 128."""
+"""Steps of a run: the bounds fall to 1e-57 at Q = 2, and to one sixth at Q = 128."""
 
 _IDENTITY = 1e-10
-"""Largest difference of two sides of an identity: numbers of order one, some thousand operations
-of relative error 1e-16."""
+"""Largest difference between two sides of an identity: numbers of order one, after about a thousand
+operations of relative error 1e-16."""
 
 
 def _objectives(problem: Quadratic, method: Method) -> FloatArray:
@@ -47,7 +47,7 @@ def _bound(
 def _largest_ratio(
     choose: Callable[[Curvature], Method], bound: Callable[[Curvature], bounds.Bound]
 ) -> float:
-    """The largest f(x_k) - f* over its bound; these hold in every dimension, here it is 40."""
+    """The largest f(x_k) - f* over its bound. The bounds hold in every dimension; here it is 40."""
     problems = [worst_case_quadratic(Q, 40) for Q in _RATIOS]
     gaps = [_objectives(problem, choose(problem.curvature)) for problem in problems]
     limits = [_bound(problem, bound) for problem in problems]
@@ -61,12 +61,12 @@ def _largest_ratio(
     ),
 )
 def gradient_descent() -> Measurements:
-    """Runs against the bound, and a run in a direction in which the bound's rate is attained."""
-    # Along mu every step multiplies the error by 1 - alpha mu = (Q-1)/(Q+1), here 31/33.
+    """Runs against the bound, and a run along a direction that attains the rate of the bound."""
+    # Along mu, every step multiplies the error by 1 - alpha mu = (Q-1)/(Q+1), here 31/33.
     flat = Quadratic(np.diag([1.0, 32.0]), start=[1.0, 0.0])
     gaps = _objectives(flat, sgd(flat.curvature))
 
-    # f falls with the square of the error: hence the root, then the mean over 40 steps.
+    # f falls with the square of the error, hence the root; then the mean over 40 steps.
     return {
         "largest_ratio": _largest_ratio(sgd, bounds.gradient_descent),
         "measured_rate": np.sqrt(gaps[60] / gaps[20]) ** (1.0 / 40.0),
@@ -82,14 +82,14 @@ def accelerated() -> Measurements:
 
 @stated("equation-6", holds=lambda m: m["least_ratio"] >= 1.0 - ROUNDING)
 def lower_bound() -> Measurements:
-    """Conjugate gradients against the bound from below.
+    """Conjugate gradients against the lower bound.
 
-    They minimise f over the span of all gradients met so far, so no first-order method gets lower.
+    They minimise f over the span of all gradients so far, so no first-order method does better.
     """
     from scipy.sparse.linalg import cg
 
-    # Forty steps in 200 coordinates: the information of a step travels one coordinate, so that
-    # the run never meets the end of the chain.
+    # Forty steps in 200 coordinates: each step reaches one more coordinate, so the run never
+    # reaches the end of the chain.
     steps = 40
     least = np.inf
     for Q in (8.0, 32.0, 128.0):
@@ -102,7 +102,7 @@ def lower_bound() -> Measurements:
         gaps = np.array([problem.objective(x) for x in points]) - problem.minimum
         bound = _bound(problem, bounds.first_order, steps)
 
-        # f is of order one, and a difference of two of them is rounding from 1e-10 on.
+        # f is of order one: differences below 1e-10 are rounding errors.
         seen = bound > 1e-10
         least = min(least, (gaps[seen] / bound[seen]).min())
 
@@ -119,7 +119,8 @@ def recursion() -> Measurements:
     for beta in (-0.7, 0.0, 0.4, 0.95):
         x = last = rng.standard_normal(dimension)
 
-        # r = y_{k+1} - x* with x* = 0, and v = x_k - x_{k-1}: at rest the two start as below.
+        # r = y_{k+1} - x* with x* = 0, and v = x_k - x_{k-1}; a run that starts at rest has these
+        # values.
         r = x
         v = np.zeros(dimension)
         for gradient in rng.standard_normal((50, dimension)):
@@ -143,8 +144,8 @@ def averaged_hessian() -> Measurements:
     problem = from_data(X, np.sign(rng.standard_normal(20)), loss="logistic", l2=0.1)
     x, y = rng.standard_normal((2, 3))
 
-    # Forty nodes are exact for polynomials of degree 79: rounding is all that is left on a
-    # function as smooth as this. Nodes lie in [-1, 1], the segment in [0, 1].
+    # Forty nodes are exact for polynomials of degree 79, so for a function this smooth only
+    # rounding errors remain. The nodes lie in [-1, 1], the segment in [0, 1].
     nodes, weights = np.polynomial.legendre.leggauss(40)
     places = x + 0.5 * (nodes[:, None] + 1.0) * (y - x)
     mean = 0.5 * sum(w * problem.hessian(z) for w, z in zip(weights, places, strict=True))
@@ -189,10 +190,11 @@ def closed_radius() -> Measurements:
     curvature = Curvature(0.1, 1.0)
     largest = 0.0
     for _ in range(60):
-        # Beyond the stable region on every side.
+        # A range that extends beyond the stable region on every side.
         method = Method(rng.uniform(0.0, 3.0), rng.uniform(-1.2, 1.2))
 
-        # A Hessian with both ends of the spectrum, and four eigenvalues between, in random axes.
+        # A Hessian with both ends of the spectrum and four eigenvalues between them, in random
+        # axes.
         values = np.concatenate([[0.1], rng.uniform(0.1, 1.0, 4), [1.0]])
         basis = np.linalg.qr(rng.standard_normal((6, 6)))[0]
         A = system((basis * values) @ basis.T, method)
@@ -207,7 +209,7 @@ def closed_radius() -> Measurements:
     holds=lambda m: m["largest_difference"] < 1e-9 and m["coefficient"] < 1e-9,
 )
 def powers() -> Measurements:
-    """Appendix B: B(mu)^k at the standard parameters, and the noise coefficient that follows."""
+    """Appendix B: B(mu)^k at the standard parameters, and the resulting noise coefficient."""
     largest = 0.0
     algebra = 0.0
     for Q in _RATIOS:
@@ -215,7 +217,7 @@ def powers() -> Measurements:
         rho = (s - 1.0) / s
         method = nesterov(Curvature(1.0, Q))
         for k in (1, 2, 5, 20, 60):
-            # rho = 1 - 1/√Q is a double root, hence the factors k.
+            # rho = 1 - 1/√Q is a double eigenvalue, hence the factors k.
             upper = [(1 + k / (s + 1)) * rho**k, k * ((s - 1) / (s + 1)) ** 2 * rho ** (k - 1)]
             lower = [-k / Q * rho ** (k - 1), (1 - k / (s + 1)) * rho**k]
             power = np.linalg.matrix_power(block(1.0, method), k)
@@ -230,7 +232,7 @@ def powers() -> Measurements:
 
 @stated("appendix-c-permutation", holds=lambda m: m["largest_difference"] == 0.0)
 def sorting() -> Measurements:
-    """P M Pᵀ entry by entry: sorting moves numbers and changes none."""
+    """P M Pᵀ entry by entry: sorting moves numbers without changing them."""
     from scipy.linalg import block_diag
 
     rng = np.random.default_rng(4)

@@ -1,4 +1,4 @@
-"""Claims on additive noise, seen in runs: section 3, its figures and those of the appendix."""
+"""Claims on additive noise, measured in runs: section 3, its figures and those of the appendix."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ravine.problems import worst_case_quadratic
 from ravine.theory.noise.moments import paper_noise_coefficient
 
 _RATE_SHARE = 0.99
-"""Least share of the pixels with the rate, or the floor, that theory predicts: fits of runs that
-barely move before they end miss on the rest."""
+"""Smallest share of pixels that must have the predicted rate or floor. On the others, runs barely
+move before they end, and fits are inaccurate."""
 
 _OUTCOME_SHARE = 0.995
-"""Least share of the pixels away from the contour with the outcome that theory predicts."""
+"""Smallest share of pixels away from the contour that must have the predicted outcome."""
 
 _HALF_OR_ONE = 0.75
 """Threshold between the exponents 1/2 and 1 of Q in the paper."""
@@ -31,7 +31,7 @@ _HALF_OR_ONE = 0.75
     corrected=lambda m: m["objective_nesterov"] < _HALF_OR_ONE < m["objective_sgd"],
 )
 def exponents(data: xr.Dataset) -> Measurements:
-    """Exponents of Q in the noise floors, of the iterate and of the objective."""
+    """Exponents of Q in the noise floors of the iterate and of the objective."""
     iterate = slopes(data["measured"], above=100.0)
 
     # Above this the closed forms are within a few per cent of their power laws. Adding zero turns
@@ -51,7 +51,7 @@ def exponents(data: xr.Dataset) -> Measurements:
 
 @stated("erratum-6", holds=lambda m: abs(m["sup_ratio_rescaled"] / m["sup_ratio"] - 1.0) < 0.05)
 def units_of_figure_1() -> Measurements:
-    """Plotted value over its reference, at two units of length."""
+    """Plotted value divided by its reference, for two units of length."""
     # As in Figure 1: variance of a coordinate of the noise, and coordinates.
     sigma2 = 0.0025
     dimension = 100
@@ -78,7 +78,7 @@ def units_of_figure_1() -> Measurements:
 
 
 def _plane(data: xr.Dataset) -> Measurements:
-    """Shares of the plane on which runs and theory agree, for every Q and at the worst."""
+    """Shares of the plane where runs and theory agree, for every Q, and the smallest."""
     shares = agreement(data)
     negative = agreement(data.sel(beta=slice(-1.0, 0.0)))
     return {

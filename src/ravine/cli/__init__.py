@@ -26,7 +26,7 @@ _PICTURE = "What does the whole picture look like?"
 
 
 class Listed(NamedTuple):
-    """A command in the overview: its module, which question it answers, and how."""
+    """A command in the overview: its module, the question it answers, and one line on it."""
 
     module: str
     question: str
@@ -51,7 +51,7 @@ COMMANDS = {
 
 
 class _Command(TyperCommand):
-    """A command whose help is as wide as every answer, and lists --help with the output."""
+    """A command whose help is as wide as its answers, with --help among the output options."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         from typer import rich_utils
@@ -69,7 +69,7 @@ class _Command(TyperCommand):
 
 
 class _Commands(TyperGroup):
-    """The group of all commands; only the one that is called is imported."""
+    """The group of all commands; it imports only the one that is called."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -110,7 +110,7 @@ class _Commands(TyperGroup):
 
         say("\nStart with one of these:", style="bold")
         copyable("  ravine rate --mu 0.05 --L 100\n  ravine diagnose diabetes", style=None)
-        say("\nravine COMMAND --help shows examples and options; ravine --version, the version.")
+        say("\nExamples and options: ravine COMMAND --help. Version: ravine --version.")
 
 
 app = typer.Typer(

@@ -33,11 +33,11 @@ def batch_command(
     out: Path | None = None,
     **samples: float,
 ) -> Answer:
-    """Find how large a batch must be, where momentum pays off, and where larger batches do not.
+    """Find the smallest stable batch size, and where momentum and larger batches pay off.
 
-    For every batch size of the table: the fastest step of SGD and the fastest Nesterov parameters
-    that are certain to converge in mean square on every problem with this curvature, and how many
-    times fewer steps momentum needs.
+    The table gives, for each batch size, the fastest step of SGD and the fastest Nesterov
+    parameters that are guaranteed to converge in mean square on every problem with this curvature,
+    and how many times fewer steps momentum needs.
 
     For example:
 
@@ -73,7 +73,7 @@ def batch_command(
     data = {**_batch_json(result, three), "out": out}
     size = result.batch_sizes[-1]
     words = as_words(curvature, L_max=result.L_max, mu_min=result.mu_min, batch_size=size)
-    then = f"ravine recommend {words}", f"exact settings for batches of {size:g}"
+    then = f"ravine recommend {words}", f"the exact settings at batch size {size:g}"
     return Answer(data, *_batch_parts(result, three), *wrote(out), then=then)
 
 
@@ -119,15 +119,14 @@ def _batch_parts(result: BatchGain, three: BatchSizes) -> list[Part]:
         )
     ]
     return [
-        f"Smallest stable batch: {np.floor(three.stable) + 1:.0f} "
-        f"(textbook Nesterov, in mean square; limit {digits(three.stable)}).\n"
-        f"Momentum pays off from batch size {digits(three.momentum_pays)}.\n"
-        f"Largest useful batch: {digits(three.useful.size)} with momentum, "
-        f"{digits(three.useful_sgd.size)} with SGD; beyond, half of the samples are wasted.\n\n"
-        f"mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}; "
-        f"single samples: {result.mu_min:g} to {result.L_max:g}\n",
+        f"Smallest stable batch: {np.floor(three.stable) + 1:.0f} (textbook Nesterov, in mean "
+        f"square; limit {digits(three.stable)}).\nMomentum pays off from batch size "
+        f"{digits(three.momentum_pays)}.\nLargest useful batch: {digits(three.useful.size)} with "
+        f"momentum, {digits(three.useful_sgd.size)} with SGD; beyond it, more than half of the "
+        f"samples are wasted.\n\nmu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}; single samples: "
+        f"{result.mu_min:g} to {result.L_max:g}\n",
         Table(("batch", "SGD alpha L", "steps", "alpha L", "beta", "steps", "gain"), rows),
-        "\nSteps: until √E‖y - x*‖² is a tenth of its start, guaranteed for every such problem.",
+        "\nSteps until √E‖y - x*‖² falls to a tenth, guaranteed for every such problem.",
     ]
 
 
@@ -137,11 +136,11 @@ def compare_command(
     out: Path | None = None,
     **samples: float,
 ) -> Answer:
-    """Rank named methods, at their published and at their best parameters.
+    """Rank named methods, with their published and with their best parameters.
 
     Rates are per step and guaranteed for every problem with this curvature: with exact gradients,
     with batches drawn independently (root mean square), and in any order. The best parameters have
-    the least rate for independent batches at this batch size.
+    the smallest rate for independent batches of this size.
 
     For example:
 

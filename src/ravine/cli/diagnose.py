@@ -75,13 +75,13 @@ def diagnose_command(
     decimal : TEXT
         Decimal mark, . or ,. Default: detected.
     max_rows : N
-        Most rows allowed. Default: 5e7.
+        Maximum number of rows. Default: 5e7.
     max_columns : N
-        Most columns allowed. Default: 1e5.
+        Maximum number of columns. Default: 1e5.
     max_classes : N
-        Most classes allowed. Default: 100.
+        Maximum number of classes. Default: 100.
     max_bytes : N
-        Largest data allowed. Default: 4 GiB.
+        Maximum size of the data. Default: 4 GiB.
 
     Method
     ------
@@ -90,7 +90,7 @@ def diagnose_command(
     l2 : NUMBER
         Weight of l2/2 ‖w‖².
     batch_size : N
-        Rows in a batch. Default: 32.
+        Rows per batch. Default: 32.
     batches : WORD
         Batches: new (reshuffled every epoch) or fixed. Default: new.
     sampling : WORD
@@ -112,11 +112,11 @@ def diagnose_command(
     Budget
     ------
     epochs : N
-        Length of the runs. Default: 30.
+        Epochs per run. Default: 30.
     time : NUMBER
         Work budget, in seconds on a typical core. Default: 60.
     no_remedies
-        Do not look for changes that would help.
+        Do not search for changes that would help.
     seed : N
         Seed of the runs. Default: 0.
 
@@ -144,7 +144,7 @@ def diagnose_command(
     )
     raw = options.pop("raw", False)
     flags = {name: options.pop(name, False) for name in _FLAGS}
-    # The options of read_table, limits among them; all others are those of diagnose.
+    # The options of read_table, including its limits; all others are those of diagnose.
     known = [*signature(read_table).parameters, *(name for name in options if "max_" in name)]
     reading = {name: options.pop(name) for name in known if name in options}
     if drop:
@@ -178,7 +178,7 @@ def diagnose_command(
 
 
 def _source(data: str, reading: dict[str, Any]) -> str:
-    """The lines that read the same table again, with the options that were given."""
+    """Code that reads the same table with the same options."""
     given = "".join(f", {name}={value!r}" for name, value in reading.items())
     weights = "\nweights = table.weights" if "weights" in reading else ""
     return (
@@ -201,7 +201,7 @@ def _stages() -> Iterator[Tell | None]:
 
 
 def _parts(result: Diagnosis, out: Path | None) -> list[Part]:
-    """The answer, the table of methods, and what is worth knowing about the data."""
+    """Print the answer, the table of methods, and notes about the data."""
     answer = result.answer
     head, cells = answer.methods.cells()
     rows = [[Text(cell.text, _COLOURS.get(cell.tone, "")) for cell in row] for row in cells]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _NEEDED = ("mu", "L", "problem", "steps", "alpha", "beta")
-"""Attributes and coordinates of a sweep that its picture shows or draws with."""
+"""Attributes and coordinates of a sweep that its picture needs."""
 
 
 def map_command(
@@ -172,7 +172,7 @@ def _netcdf(file: Path) -> xr.Dataset:
         data = xr.load_dataset(file, engine="scipy")
     except PermissionError:
         raise
-    except Exception:  # SciPy's reader raises all kinds of errors on a damaged file
+    except Exception:  # SciPy's reader raises many kinds of errors for a damaged file
         remedy = "it is not a NetCDF file (version 3), or it is damaged; write it again"
         raise Refusal("store", "a NetCDF file of a sweep", file, remedy) from None
 

@@ -1,4 +1,4 @@
-"""Options of the commands: each command's docstring lists them, some are shared by several."""
+"""Options of the commands, read from their docstrings; some are shared by several commands."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ravine.cli.output import Answer, print_json
 from ravine.curvature import Curvature
 
 _TYPES: dict[str, Any] = {"": bool, "N": int, "NUMBER": float, "FILE": Path}
-"""Types of the values that an option takes; any other kind is text."""
+"""Types of the values of options; any other kind is text."""
 
 
 class Option(NamedTuple):
-    """An option or an argument: its group in the help, what it takes, what it means."""
+    """An option or an argument: its group in the help, its kind of value, its meaning."""
 
     group: str
     kind: str
@@ -42,17 +42,16 @@ SHARED = {
     "out": ("FILE", "Picture to write: .png, .svg or .pdf."),
     "json": ("", "Print exact values as JSON (docs/json.md)."),
 }
-"""Options that several commands have; a docstring names them without a description."""
+"""Options that several commands share; docstrings name them without a description."""
 
 
 def command_from(function: Callable[..., Answer | None]) -> tuple[Callable[..., None], str]:
-    """The command of a function, and the text of its help.
+    """Return the command of a function, and the text of its help.
 
     The sections of the docstring are the groups of options. Types and defaults come from the
-    signature; an option that is not in it is passed on as a keyword argument if it was given, with
-    the type that its kind has. A parameter called ``curvature`` stands for --mu, --L and --Q, and
-    --L-max-ratio for --L-max. With ``--json`` the data of the answer are printed, else the answer
-    is shown.
+    signature; an option that is not in the signature is passed on as a keyword argument if it was
+    given, with the type of its kind. A parameter called ``curvature`` stands for --mu, --L and --Q,
+    and --L-max-ratio for --L-max. ``--json`` prints the data of the answer instead of the answer.
     """
     signature = inspect.signature(function, eval_str=True)
     own = signature.parameters
@@ -108,7 +107,7 @@ def _entries(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _parameter(name: str, option: Option, own: Any) -> inspect.Parameter:
-    """A parameter as Typer reads it."""
+    """Convert a parameter to Typer's form."""
     if name in own:
         annotation, default = own[name].annotation, own[name].default
     else:
@@ -163,7 +162,7 @@ def _scaled(ratio: float, L_max: float | None, curvature: Curvature | None) -> f
 
 
 def one_of(first: str, a: float | None, second: str, b: float | None) -> float | None:
-    """The value of an option that has two names; giving both is refused."""
+    """The value of an option with two names; refuse both together."""
     if a is not None and b is not None:
         raise Refusal(second, f"omitted with {first}", f"{b:g}", "they mean the same")
 
@@ -171,7 +170,7 @@ def one_of(first: str, a: float | None, second: str, b: float | None) -> float |
 
 
 def as_words(curvature: Curvature, **samples: float | None) -> str:
-    """The options that give this problem, for the next command to try."""
+    """The options that describe this problem, for the next command to try."""
     words = f"--mu {float(curvature.mu):g} --L {float(curvature.L):g}"
     if curvature.mu == 1.0:
         words = f"--Q {float(curvature.L):g}"
@@ -182,7 +181,7 @@ def as_words(curvature: Curvature, **samples: float | None) -> str:
 
 
 def spelled(**options: Any) -> str:
-    """Options as they are typed, each after a space, without those that were not given."""
+    """The given options as a user types them, each after a space."""
     words = ""
     for name, given in options.items():
         for value in given if isinstance(given, list) else [given]:

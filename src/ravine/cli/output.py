@@ -1,4 +1,4 @@
-"""How every command answers: sentences, tables, numbers, JSON, pictures and the next command."""
+"""The output of every command: sentences, tables, numbers, JSON, pictures, the next command."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ PICTURES = (".png", ".svg", ".pdf")
 _WIDEST = 100
 """Maximum line width; longer lines are hard to read."""
 UNBROKEN: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
-"""How paragraphs are wrapped: paths and commands stay whole."""
+"""Wraps paragraphs; paths and commands are not broken."""
 
 
 class Whole(str):
-    """Text that is printed without wrapping, so that a path or code can be copied."""
+    """Text that is not wrapped, so that a path or code can be copied."""
 
 
 class Table(NamedTuple):
-    """A table whose cells wrap instead of being truncated."""
+    """A table whose cells are wrapped, never truncated."""
 
     head: Sequence[str]
     """The title of each column."""
     rows: Sequence[Sequence[str | Text]]
     words: Sequence[str] = ()
-    """Titles of the columns that hold text, aligned left like names in the first column; the others
+    """Titles of the columns of text, aligned left like the names in the first column. Other columns
     hold numbers, aligned right."""
     gap: int = 2
     """Spaces between columns."""
@@ -62,10 +62,10 @@ Part: TypeAlias = str | Text | Table
 
 
 class Answer:
-    """The answer of a command: ``data`` for ``--json``, or else ``parts`` one below the other.
+    """The answer of a command: ``data`` with ``--json``, otherwise ``parts`` one below the other.
 
-    A part is a paragraph, which wraps, with a style if it is a ``Text``; a table; or a ``Whole``
-    line. ``then`` is the next command to try, and what it gives.
+    A part is a paragraph, which is wrapped (a ``Text`` has a style), a table, or a ``Whole`` line.
+    ``then`` is the next command to try, and what it answers.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Answer:
 
 
 def width() -> int:
-    """Columns of the terminal, at most 100."""
+    """Width of the terminal, at most 100 columns."""
     return max(1, min(_WIDEST, Console().width))
 
 
@@ -103,7 +103,7 @@ def say(text: str = "", *, style: str | None = None) -> None:
     whole = text.replace(" = ", "\u00a0=\u00a0").replace(" < ", "\u00a0<\u00a0")
     whole = whole.replace(" %", "\u00a0%")
     wrapped = [
-        # The entries of a list hang from their dashes.
+        # Indent the entries of a list below their dashes.
         fill(line, width(), subsequent_indent="  " if line.startswith("- ") else "", **UNBROKEN)
         for line in whole.split("\n")
     ]
@@ -111,12 +111,12 @@ def say(text: str = "", *, style: str | None = None) -> None:
 
 
 def copyable(text: str, *, style: str | None = "bold") -> None:
-    """Print code or a command as it is: a long line is not broken, so that it can be copied."""
+    """Print code or a command without breaking long lines, so that it can be copied."""
     Console(highlight=False).print(text, style=style, markup=False, emoji=False, soft_wrap=True)
 
 
 def wrote(path: Path | None) -> list[Whole]:
-    """The line that names the file that was written, if any."""
+    """The line that names the file written, if any."""
     return [] if path is None else [Whole(f"Wrote {path}")]
 
 
@@ -163,7 +163,7 @@ def as_json(value: Any) -> Any:
 
 
 def check_out(out: Path | None, endings: tuple[str, ...] = PICTURES) -> None:
-    """Refuse a file whose ending is not one of ``endings``, and a picture without matplotlib."""
+    """Refuse a file without one of the ``endings``, and pictures if matplotlib is missing."""
     if out is None:
         return
     if out.suffix.lower() not in endings:

@@ -1,4 +1,4 @@
-"""``ravine rate``: the whole ladder for one method, with a verdict."""
+"""``ravine rate``: all rates of one method, with a verdict."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def rate_command(
     method: str | None = None,
     **samples: float,
 ) -> Answer:
-    """Tell whether a step size and a momentum converge, and how fast.
+    """Check whether a step size and a momentum converge, and how fast.
 
-    Without --alpha or --method the standard Nesterov parameters are judged. Without --L-max every
-    sample has the given curvature; with it, the curvature is that of the whole objective.
+    Without --alpha or --method, the standard Nesterov parameters are used. Without --L-max, mu and
+    L hold for every sample; with it, they describe the whole objective.
 
     For example:
 
@@ -143,13 +143,13 @@ def _answer(rungs: Ladder) -> Answer:
 
 
 def _digits(rate: Bracket) -> str:
-    """Both bounds where they differ in the digits shown."""
+    """Both bounds, if they differ in the digits shown."""
     low, high = rate_digits(rate.lower), rate_digits(rate.upper)
     return high if low == high else f"{low} to {high}"
 
 
 def _batch(rungs: Ladder) -> str:
-    """One line on the batch size that makes these parameters safe, unless the verdict says it."""
+    """One line on the batch size that makes these parameters safe, unless the verdict has it."""
     limit = rungs.critical_batch_size
     if limit == float("inf"):
         return "No batch size makes these parameters stable in mean square.\n"
@@ -162,13 +162,13 @@ def _batch(rungs: Ladder) -> str:
 
 
 def _noise(rungs: Ladder) -> str:
-    """One sentence on the error that additive noise leaves."""
+    """One sentence on the error that remains with additive noise."""
     if rungs.noise_coefficient == float("inf"):
         return "Additive noise is amplified without bound."
 
     ratio = rungs.noise_coefficient / rungs.sgd_noise_coefficient
     return (
-        "Additive noise of variance s² leaves E‖y - x*‖² = "
-        f"{digits(rungs.noise_coefficient)} s² in the worst direction, {digits(ratio)} times as "
-        "much as SGD at 2/(mu + L)."
+        "With additive noise of variance s², the error settles at E‖y - x*‖² = "
+        f"{digits(rungs.noise_coefficient)} s² in the worst direction, {digits(ratio)} times "
+        "that of SGD at 2/(mu + L)."
     )

@@ -1,4 +1,4 @@
-"""``ravine reproduce``: every figure and every claim of the paper, run and judged."""
+"""``ravine reproduce``: every figure and every claim of the paper, computed and judged."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def reproduce_command(
     list_: bool = False,
     **run: Any,
 ) -> Answer:
-    """Reproduce the paper: make every figure and judge every claim from the data.
+    """Reproduce the paper: compute every figure, and judge every claim from the data.
 
     Writes the data (NetCDF) and the picture (PNG and SVG) of each figure, `report.html`, which
-    needs no other file, `claims.json` and `manifest.json`. Figures that already exist, made
-    with the same settings, are not run again.
+    needs no other file, `claims.json` and `manifest.json`. Figures that exist already, with the
+    same settings, are not computed again.
 
     For example:
 
@@ -46,7 +46,7 @@ def reproduce_command(
     device : WORD
         Where sweeps run: auto, cpu or cuda. Default: auto.
     fresh
-        Make every figure again, even if it is there.
+        Compute every figure again, even if it exists.
     seed : N
         Seed of random draws. Default: 0.
 

@@ -86,7 +86,7 @@ def rescale_command(
     The progress per sample, lr/((1 - momentum) batch size), stays the same; for a larger batch
     momentum is raised to at most 0.9. With the curvature of the objective (--mu and --L) and of
     single samples (--L-max), lr stays below the largest stable one. With a table (--data and
-    --steps), lr is the one with the least expected loss of least squares on it.
+    --steps), lr minimises the expected loss of least squares on it.
 
     For example:
 
@@ -116,9 +116,9 @@ def rescale_command(
     Problem
     -------
     data : FILE
-        Table that the model is trained on.
+        Table on which the model is trained.
     target : NAME
-        Column of the table to predict; numbers.
+        Numeric column to predict.
     raw
         Do not standardise the columns, do not add an intercept.
     mu, L, Q, L_max, L_max_ratio
@@ -182,7 +182,7 @@ def _after_rescaling(
 
 
 def _table(file: Path, target: str | None, raw: bool) -> tuple[FloatArray, FloatArray]:
-    """The columns as ``ravine diagnose`` would train on them, and the target."""
+    """The columns, prepared as in ``ravine diagnose``, and the target."""
     from ravine.diagnosis.setup import standardised
     from ravine.tables import read_table
 

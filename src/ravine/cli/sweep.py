@@ -22,10 +22,10 @@ def sweep_command(
     status: Path | None = None,
     **machine: Any,
 ) -> Answer:
-    """Run a method on every point of a plane of parameters, into a store that can be resumed.
+    """Run a method on every point of a plane of parameters, and write a store that can be resumed.
 
-    A run that was stopped continues with --resume and gives exactly the same result. Open the
-    store with xarray.open_zarr, or draw it with ravine plot.
+    A stopped run continues with --resume, and gives exactly the same result. Open the store with
+    xarray.open_zarr, or draw it with ravine plot.
 
     For example:
 
@@ -47,14 +47,14 @@ def sweep_command(
     cluster : ADDRESS
         Address of a Dask scheduler, tcp://...
     threads : N
-        Threads, here or of each worker.
+        Threads of this machine, or of each worker.
 
     Output
     ------
     out : STORE
         Zarr store to write.
     resume
-        Continue a store that exists already.
+        Continue an existing store.
     status : STORE
         Show how much of a store is done.
     json

@@ -1,4 +1,4 @@
-"""Turn a user's data into a verdict on step size and momentum, with reasons and remedies."""
+"""From a user's data to a verdict on step size and momentum, with reasons and remedies."""
 
 from ravine.diagnosis.diagnosis import Diagnosis
 from ravine.diagnosis.stages import diagnose

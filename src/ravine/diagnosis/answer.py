@@ -1,4 +1,4 @@
-"""The answer of a diagnosis as plain data: every renderer shows these lines and this table."""
+"""The answer of a diagnosis as plain data: all renderers show the same lines and table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ravine.diagnosis.candidates import LINEAR, Recipe, momentum_digits
 from ravine.diagnosis.prediction import Prediction
 from ravine.diagnosis.verdict import notes, percent, what_is_certain, what_is_wrong, what_to_do
-from ravine.digits import rate_digits
+from ravine.digits import counted, rate_digits
 from ravine.markup import Cell
 from ravine.theory.finite_sums.growth import Growth
 
@@ -25,11 +25,11 @@ class Column:
     Attributes
     ----------
     key, title
-        The name of its raw values, and its heading.
+        The key of its raw values, and its heading.
     number
-        Whether it is set to the right.
+        Whether it is aligned right.
     detail
-        Whether it is hidden where space is short: in a terminal, a notebook, the page.
+        Whether it is hidden where space is limited: in a terminal, a notebook, the page.
     """
 
     key: str
@@ -59,20 +59,20 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class MethodRow:
-    """One method: a text for each column, and the numbers behind the texts.
+    """One method: a text for each column, and the corresponding numbers.
 
     Attributes
     ----------
     key
-        Which method it is, as in ``Candidate.key``.
+        The key of the method, as in ``Candidate.key``.
     cells
         Texts, in the order of the columns.
     values
-        Raw values by the key of their column; None where there is none.
+        Raw values by the key of their column; None if there is none.
     tone
         ``"good"``, ``"bad"`` or ``"unsure"``, for the colour of the outcome.
     recommended, fastest
-        Whether this row is the recommendation, and the first at 1 % of the excess loss.
+        Whether this row is the recommendation, and whether it reaches 1 % of the excess loss first.
     """
 
     key: str
@@ -92,7 +92,7 @@ class MethodTable:
     columns
         The columns, in the order of the cells.
     rows
-        The methods: the judged one first.
+        The methods; the judged one comes first.
     caption
         What the columns mean, in a few sentences.
     """
@@ -102,7 +102,7 @@ class MethodTable:
     caption: str
 
     def cells(self, *, detail: bool = False) -> tuple[list[Cell], list[list[Cell]]]:
-        """The header and the rows: the names with the columns of detail, or with all others.
+        """The header and the rows: the names with the detail columns, or with all others.
 
         Outcomes have the colour of their tone.
         """
@@ -125,19 +125,19 @@ class MethodTable:
 
 @dataclass(frozen=True)
 class Answer:
-    """What to do, what is wrong, what is guaranteed: the same lines wherever they are shown.
+    """What to do, what is wrong, what is guaranteed: the same lines in every renderer.
 
     Attributes
     ----------
     do
-        The setting to use, and what it leaves.
+        The setting to use, and the loss that remains.
     why
         What happens with the judged setting (the textbook one unless one was given), and which rows
         and columns cause it.
     certain
         What is guaranteed.
     data
-        What was read, and what was done with it.
+        What was read, and how it was treated.
     notes
         At most three further lines.
     methods
@@ -161,7 +161,7 @@ class Answer:
 
 
 def make_answer(result: Diagnosis) -> Answer:
-    """Put a diagnosis into words and one table."""
+    """Describe a diagnosis in a few sentences and one table."""
     return Answer(
         do=what_to_do(result),
         why=what_is_wrong(result),
@@ -178,7 +178,7 @@ def _data(result: Diagnosis) -> tuple[str, ...]:
     setup, batching = result.setup, result.survey.batching
     target = f", target {setup.target!r}" if setup.target else ""
     many = "1 column" if setup.features == 1 else f"{setup.features} columns"
-    batches = f"batches of {batching.batch_size} rows {batching.phrase}"
+    batches = f"batches of {batching.batch_size} rows {batching.sampling.traits.phrase}"
 
     if batching.steps_per_epoch == 1:
         batches = "one batch of all rows"
@@ -197,8 +197,9 @@ def _data(result: Diagnosis) -> tuple[str, ...]:
 def method_table(result: Diagnosis) -> MethodTable:
     """The table of methods that every renderer shows."""
     caption = (
-        f"Loss left: what remains of the excess loss after {result.epochs} epochs, mean of "
-        f"{result.runs.seeds} runs. To 1 %: steps until 1 % remains. *: recommended."
+        "Loss left: what remains of the excess loss (above the minimum) after "
+        f"{counted(result.epochs, 'epoch')}, mean of {result.runs.seeds} runs. To 1 %: steps until "
+        "1 % remains. *: recommended."
     )
     columns: tuple[Column, ...] = _COLUMNS
     if result.setup.held_out is None:
@@ -212,7 +213,7 @@ def method_table(result: Diagnosis) -> MethodTable:
 
 
 def _row(result: Diagnosis, p: Prediction, columns: tuple[Column, ...]) -> MethodRow:
-    """The value of every column, and its text; a missing value is a dash."""
+    """The value and the text of every column; a missing value is a dash."""
     recipe, best = p.candidate.recipe, p is result.recommendation
     distance = math.inf
     if p.error_after is not None:
@@ -261,7 +262,7 @@ def _count(steps: float) -> str:
 
 
 def _rate(g: Growth) -> str:
-    """A rate per step, with its limits where it is an estimate."""
+    """A rate per step, with its limits if it is an estimate."""
     power = 0.5 if g.sense.power == 2 else 1.0
     reach = 0.5 * (g.high**power - g.low**power)
     if g.exact or reach < 1e-7 or g.rate > 100.0:

@@ -1,6 +1,6 @@
-"""Recipes, methods with the schedule of their step size, and which of them are judged.
+"""Recipes (methods with a schedule of the step size), and which of them are judged.
 
-The user's, the common ones and those that theory gives; the winners of a race join them.
+These are the user's, the common ones, those from theory, and the winners of a race.
 """
 
 from __future__ import annotations
@@ -8,23 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.curvature import Curvature
+from ravine.diagnosis.survey import Survey, row_sizes
 from ravine.methods import Method, nesterov, sgd
 from ravine.theory.finite_sums.second_moments import SecondMoments
-from ravine.theory.ladder.worst_case import Certificate, certificate
-from ravine.theory.ladder.rates import spectral_radius
 from ravine.theory.ladder.safety import safe_step
-from ravine.theory.ladder.worst_case import worst_case_rate
+from ravine.theory.ladder.worst_case import Certificate, certificate, worst_case_rate
 from ravine.theory.tuning.fastest import fastest_on, fastest_step_on
 from ravine.theory.tuning.recommend import recommend
-
-if TYPE_CHECKING:
-    from ravine.diagnosis.survey import Survey
 
 METHODS = {
     "yours": ("yours", "as given"),
@@ -36,23 +30,23 @@ METHODS = {
     ),
     "sgd": ("SGD at 2/(μ+L)", "best fixed step for exact gradients"),
     "one-over-L": ("SGD at 1/L", "the textbook's step"),
-    "tuned-sgd": ("SGD, best rate", "least mean-square rate without momentum"),
+    "tuned-sgd": ("SGD, best rate", "smallest mean-square rate without momentum"),
     "certified": (
         "certified",
         "the fastest setting that converges in every order of the batches",
     ),
     "safe": ("safe step", "safe in every order; no certificate: some batch is flat"),
-    "fastest": ("best rate", "least mean-square rate on these batches"),
+    "fastest": ("best rate", "smallest mean-square rate on these batches"),
     "iid": (
         "safe for iid",
         "stable in mean square for independent batches, on every problem with this curvature",
     ),
-    "constant": ("best constant lr", "least loss of all constant steps in the race"),
-    "schedule": ("best schedule", "least loss of all decaying steps in the race"),
-    "averaged": ("averaged", "least loss of the mean over the last half"),
+    "constant": ("best constant lr", "smallest loss of all constant steps in the race"),
+    "schedule": ("best schedule", "smallest loss of all decaying steps in the race"),
+    "averaged": ("averaged", "smallest loss of the mean over the second half"),
     "quick": ("fast to 1 %", "first to reach 1 % of the initial loss in the race"),
 }
-"""Every method that may be judged: its name, and where its parameters come from."""
+"""Every method that may be judged: its name, and the origin of its parameters."""
 
 USUAL = ("yours", "nesterov", "pytorch", "pytorch-decay", "sgd", "one-over-L", "tuned-sgd")
 """Common methods; the others are ravine's own."""
@@ -64,20 +58,19 @@ PYTORCH_MOMENTUM = 0.9
 _MOST_VARIANCE = 6
 _TOP = 4
 _LOW = 2
-"""Directions in which parameters are tuned: those of most disagreement, and of largest and least
+"""Number of directions used for tuning: those of largest disagreement, and of largest and smallest
 curvature. The others do not matter."""
 _PRECISION = 1e-3
-"""Relative accuracy of the logarithm of the best rate: runs cannot show more."""
+"""Relative accuracy of the logarithm of the best rate: runs cannot show smaller differences."""
 _SAFE_MOMENTA = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-"""Momenta that are searched for the fastest safe one."""
+"""Momenta among which the fastest safe one is searched."""
 _MARGIN = 0.9
-"""A step that is too long is repeatedly shortened to this share of the longest one that would
-do."""
+"""A step that is too long is repeatedly shortened to this share of the longest stable one."""
 
 
 CONSTANT = 1.0
 LINEAR = 0.0
-"""Shares of a run with a constant step; afterwards it decays linearly to zero."""
+"""Shares of a run with a constant step; after that, the step decays linearly to zero."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +82,9 @@ class Recipe:
     method
         Step size and momentum.
     constant_share
-        The share of the run before the step begins to fall; 1 for a constant step.
+        The share of the run before the step starts to decay; 1 for a constant step.
     averaged
-        Whether the mean of the iterates of the last half is reported.
+        Whether the result is the mean of the iterates of the second half.
 
     Examples
     --------
@@ -104,10 +97,9 @@ class Recipe:
     averaged: bool = False
 
     @property
-    def key(self) -> tuple[float, float, float, float, bool]:
+    def key(self) -> tuple[float, ...]:
         """Identity of a recipe: step size, momentum, look-ahead, schedule, averaging."""
-        m = self.method
-        return float(m.alpha), float(m.beta), float(m.gamma), self.constant_share, self.averaged
+        return *self.method.single("give one at a time"), self.constant_share, self.averaged
 
     @property
     def constant(self) -> bool:
@@ -116,17 +108,16 @@ class Recipe:
 
     @property
     def schedule(self) -> str:
-        """The schedule as it follows the parameters."""
+        """The schedule as text, to follow the parameters."""
         if self.constant:
             return "constant"
 
-        falls = "decaying linearly to 0"
-        first = f"constant for {100 * self.constant_share:.0f} %"
-        return falls if self.constant_share <= LINEAR else f"{first}, then {falls}"
+        first = f"constant for {100 * self.constant_share:.0f} %, then "
+        return f"{first if self.constant_share > LINEAR else ''}decaying linearly to 0"
 
     @property
     def words(self) -> str:
-        """Parameters as a user types them."""
+        """The recipe as text, with parameters as a user types them."""
         falls = "" if self.constant else f", {self.schedule}"
         mean = ", averaging the second half" if self.averaged else ""
         return f"{parameters(self.method)}{falls}{mean}"
@@ -140,9 +131,8 @@ class Recipe:
         return np.minimum(1.0, (1.0 - done) / (1.0 - self.constant_share))
 
     def scaled(self, factor: float) -> Recipe:
-        """The same with a step size ``factor`` times as long."""
-        step = factor * float(self.method.alpha)
-        return replace(self, method=rounded(step, float(self.method.beta)))
+        """The same recipe with the step size multiplied by ``factor``."""
+        return replace(self, method=rounded(Method(factor * self.method.alpha, self.method.beta)))
 
 
 def parameter_arrays(recipes: Sequence[Recipe]) -> FloatArray:
@@ -157,13 +147,13 @@ class Candidate:
     Attributes
     ----------
     key
-        Which method it is, of ``METHODS``.
+        The key of its method in ``METHODS``.
     recipe
         Its parameters and schedule.
     certificate
-        The proof that it converges in every order of the batches, where there is one.
+        The proof that it converges in every order of the batches, if there is one.
     own_name
-        Its name, if not the one in ``METHODS``.
+        Its name, if it differs from that in ``METHODS``.
     """
 
     key: str
@@ -178,7 +168,7 @@ class Candidate:
 
     @property
     def reason(self) -> str:
-        """Where its parameters come from."""
+        """The origin of its parameters."""
         return METHODS[self.key][1]
 
     @property
@@ -193,13 +183,13 @@ class Candidate:
 
 
 def parameters(method: Method) -> str:
-    """Step size and momentum, with enough digits to tell the momentum from 1."""
+    """Format step size and momentum, with enough digits to distinguish the momentum from 1."""
     text = f"lr = {float(method.alpha):.4g}, momentum = {momentum_digits(float(method.beta))}"
     return text if method.is_nesterov else f"{text}, look-ahead = {float(method.gamma):.4g}"
 
 
 def momentum_digits(beta: float) -> str:
-    """A momentum as text, which is "1" only if it is 1."""
+    """Format a momentum; the text is "1" only if it is exactly 1."""
     gap = abs(1.0 - beta)
     if beta == 0.0 or gap == 0.0 or gap >= 1e-3:
         return f"{beta:.4g}"
@@ -208,11 +198,12 @@ def momentum_digits(beta: float) -> str:
     return f"{beta:.{1 - math.floor(math.log10(gap))}f}"
 
 
-def rounded(alpha: float, beta: float) -> Method:
+def rounded(method: Method) -> Method:
     """Round parameters to three digits, as people type them; the step is rounded down.
 
-    Of a momentum near 1 the digits of 1 - beta count: it is never rounded to 1.
+    Near 1, momentum keeps three digits of 1 - beta, so it is never rounded to 1.
     """
+    alpha, beta = float(method.alpha), float(method.beta)
     digits = 2 - math.floor(math.log10(alpha)) if alpha > 0.0 else 3
     step = math.floor(alpha * 10.0**digits) / 10.0**digits if digits < 300 else alpha
     gap = abs(1.0 - beta)
@@ -224,7 +215,7 @@ def rounded(alpha: float, beta: float) -> Method:
 def candidates(
     survey: Survey, winners: list[Candidate], *, yours: Method | None
 ) -> list[Candidate]:
-    """The user's method if given, the common ones, those of theory, and the winners of a race."""
+    """The user's method if given, the common ones, those from theory, and the winners of a race."""
     return [*common_methods(survey, yours), *tuned_here(survey), *safe_for_draws(survey), *winners]
 
 
@@ -249,37 +240,40 @@ def common_methods(survey: Survey, yours: Method | None) -> list[Candidate]:
 
 
 def tuned_here(survey: Survey) -> list[Candidate]:
-    """Tuned by theory: certain in every order, and least rates in mean square."""
+    """Methods tuned by theory: guaranteed in every order, or with the smallest mean-square rate."""
     moments = survey.moments
     tuning = tuning_moments(moments)
-    # This locates the best step without momentum to one per cent.
+    # Accurate enough for the best step without momentum, to one per cent.
     step = fastest_step_on(tuning, precision=1e-4)
-    plain = stabilised(moments, _as_typed(step.method))
+    plain = stabilised(moments, rounded(step.method))
     best = fastest_on(tuning, plain=plain, precision=_PRECISION, starts=1)
 
     return [
         Candidate("tuned-sgd", Recipe(plain)),
         *_certified(survey, tuning),
-        Candidate("fastest", Recipe(stabilised(moments, _as_typed(best.method)))),
+        Candidate("fastest", Recipe(stabilised(moments, rounded(best.method)))),
     ]
 
 
 def safe_for_draws(survey: Survey) -> list[Candidate]:
-    """Parameters that are stable in mean square for independent batches of such rows."""
-    if survey.batching.fixed or not math.isfinite(survey.heaviest_row):
+    """Parameters that are stable in mean square for independent batches of rows of this size."""
+    model, whole = survey.model, survey.curvature
+    # The largest curvature that a single row can have, never below that of the whole objective.
+    heaviest = model.loss.curvature_bound * float(row_sizes(model).max()) + model.l2
+    if survey.batching.fixed or not math.isfinite(heaviest):
         return []
 
     safe = recommend(
-        survey.curvature,
+        whole,
         batch_size=survey.batching.batch_size,
-        L_max=survey.heaviest_row,
-        mu_min=min(survey.model.l2, float(survey.curvature.mu)),
+        L_max=max(heaviest, float(whole.L)),
+        mu_min=min(model.l2, float(whole.mu)),
     )
-    return [Candidate("iid", Recipe(_as_typed(safe.method)))]
+    return [Candidate("iid", Recipe(rounded(safe.method)))]
 
 
 def tuning_moments(moments: SecondMoments) -> SecondMoments:
-    """The directions that decide: most disagreement, largest and least curvature."""
+    """The directions that matter: largest disagreement, largest and smallest curvature."""
     d = moments.dimension
     if d <= _MOST_VARIANCE + _TOP + _LOW:
         return moments
@@ -291,30 +285,25 @@ def tuning_moments(moments: SecondMoments) -> SecondMoments:
     return moments.restricted(np.unique(np.concatenate(picked)))
 
 
-def _as_typed(method: Method) -> Method:
-    return rounded(float(method.alpha), float(method.beta))
-
-
 def stabilised(moments: SecondMoments, method: Method) -> Method:
-    """The method, its step shortened until it is stable on all directions."""
-    whole = Curvature(moments.eigenvalues.min(), moments.eigenvalues.max())
+    """Shorten the step of a method until it is stable in all directions."""
     for _ in range(40):
         if moments.is_stable(method):
             break
 
-        steady = float(spectral_radius(whole, method)) < 1.0
-        # At small steps the strain is proportional to the step.
+        steady = moments.mean_rate(method) < 1.0
+        # For small steps, the strain is proportional to the step.
         factor = _MARGIN / moments.strain(method) if steady else 0.5
-        step = float(np.clip(factor, 1.0 - _MARGIN, _MARGIN)) * float(method.alpha)
-        method = rounded(step, float(method.beta))
+        factor = float(np.clip(factor, 1.0 - _MARGIN, _MARGIN))
+        method = rounded(Method(factor * method.alpha, method.beta))
 
     return method
 
 
 def _certified(survey: Survey, tuning: SecondMoments) -> list[Candidate]:
-    """The fastest parameters on these batches, of those that are guaranteed in every order.
+    """The fastest parameters on these batches among those guaranteed in every order.
 
-    None where the curvature of a loss has no bound.
+    None if the curvature of the loss is unbounded.
     """
     proven = survey.certified_curvature
     # Wider than the rounding of an eigenvalue.
@@ -325,13 +314,13 @@ def _certified(survey: Survey, tuning: SecondMoments) -> list[Candidate]:
     options = [
         Method(fraction * float(safe_step(L, beta)), beta)
         for beta in _SAFE_MOMENTA
-        # At the whole of the longest safe step the rate is 1.
+        # At the longest safe step itself the rate is 1.
         for fraction in (0.5, 0.7, 0.9, 0.98)
     ]
     if proven is not None:
         options.append(sgd(proven))
 
-    best = _as_typed(min(options, key=lambda m: tuning.growth(m, tolerance=_PRECISION)))
+    best = rounded(min(options, key=lambda m: tuning.growth(m, tolerance=_PRECISION)))
     if proven is not None and float(worst_case_rate(proven, best)) < 1.0:
         proof = certificate(proven, best)
         if proof.rate < 1.0 and proof.verify():

@@ -1,7 +1,7 @@
 """Causes of the instability of the judged method, and remedies.
 
-Which batches, rows and columns drive the growth is read off the second moments. What would help is
-tried on the data; nothing is guessed.
+The second moments show which batches, rows and columns drive the growth. Remedies are tried on the
+data; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from ravine.diagnosis.work import Budget
 from ravine.methods import Method, nesterov
 
 _SHOWN = 5
-"""Most batches and rows that are named."""
+"""Maximum number of batches and rows that are named."""
+_LEADING = 0.1
+"""Share of the cause from which a row is one of those that matter."""
 REMEDY_ENTRIES = 4_000_000
 REMEDY_DIRECTIONS = 128
-"""Larger data are not diagnosed again for every remedy."""
+"""Largest data that are diagnosed again for every remedy."""
 _SCALES = 3.0
-"""Columns whose sizes differ by more than this are worth scaling."""
+"""Ratio of column sizes from which scaling is worthwhile."""
 _Option: TypeAlias = tuple[str, Setup]
-"""A change in words, and the data after it."""
+"""A change in words, and the data after the change."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,22 +43,22 @@ class Disagreement:
     Attributes
     ----------
     size
-        √(E ‖H_b - H‖²) / ‖H‖ in the Frobenius norm, over the directions followed.
+        √(E ‖H_b - H‖²) / ‖H‖ in the Frobenius norm, over the directions of the second moments.
     direction
-        Unit vector in which they disagree, in the coordinates of the problem, shape (d,).
+        Unit vector along which they disagree, in the coordinates of the problem, shape (d,).
     columns
-        The columns that make it up, (name, weight) with squared weights adding up to 1 over all.
+        Its main columns as (name, weight); the squared weights of all columns add up to 1.
     batches
-        The batches that drive it, the strongest first; empty where every epoch has new batches, so
-        that rows drive it.
+        The batches that drive the disagreement, the strongest first; empty if every epoch has new
+        batches, because then rows drive it.
     shares
-        Share of each of them (of each of ``rows`` where there are no ``batches``) in what the
-        disagreement adds to the mean-square growth.
+        Share of each batch (of each of ``rows`` if there are no ``batches``) in the growth that the
+        disagreement adds to the mean square.
     ratios
-        Curvature of each of them along the direction, over the average.
+        Curvature of each of them along the direction, divided by the average.
     rows
-        Rows that drive it, or that make most of the curvature of the first batch, the strongest
-        first, as rows of the model.
+        Rows of the model that drive the disagreement, or that contribute most to the curvature of
+        the first batch; the strongest first.
     row_shares
         Share of each of these rows in the instability, or in the curvature of that batch.
     """
@@ -70,11 +72,17 @@ class Disagreement:
     rows: tuple[int, ...]
     row_shares: tuple[float, ...]
 
+    @property
+    def leading(self) -> dict[int, float]:
+        """The rows with a tenth of it or more, and their shares."""
+        both = zip(self.rows, self.row_shares, strict=True)
+        return {row: share for row, share in both if share >= _LEADING}
+
 
 def disagreement(survey: Survey, method: Method) -> Disagreement:
-    """Find what drives the mean-square growth of a method, or would drive it.
+    """Find what drives the mean-square growth of a method, or would drive it if it grew.
 
-    The direction is the main axis of the second moments that grow fastest.
+    The direction is the main axis of the fastest growing second moments.
     """
     moments, batching = survey.moments, survey.batching
     mean_square = moments.sandwich(np.eye(moments.dimension))
@@ -91,13 +99,13 @@ def disagreement(survey: Survey, method: Method) -> Disagreement:
     along = moments.deviations.along(axis)
 
     if not batching.fixed:
-        # A row deviates by more than a batch does, by the root of this factor.
+        # A row deviates more than a batch, by the root of this factor.
         along = along / np.sqrt(max(batching.variance_factor, 1e-300))
 
     lead = np.argsort(shares)[::-1][:_SHOWN]
     named = tuple(int(survey.sample[i]) for i in lead)
     lead_shares = tuple(float(shares[i]) for i in lead)
-    direction = survey.basis @ axis
+    direction = survey.moments.basis @ axis
     direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
     rows, row_shares = named, lead_shares
 
@@ -120,7 +128,7 @@ def disagreement(survey: Survey, method: Method) -> Disagreement:
 def _rows(
     survey: Survey, direction: FloatArray, batch: int
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """The fewest rows with most of the batch's curvature along the direction, five at most."""
+    """The fewest rows, at most five, with most of the batch's curvature along the direction."""
     rows = survey.batching.batch(batch)
     roots = survey.model.row_roots(rows, survey.minimiser, direction[:, None])
     parts = (roots**2).sum(axis=(1, 2))
@@ -142,7 +150,7 @@ def _columns(survey: Survey, direction: FloatArray) -> tuple[tuple[str, float], 
     if survey.model.outputs > 1:
         weights = np.linalg.norm(direction.reshape(survey.model.features, -1), axis=1)
 
-    # At most three columns, with at least a fifth of the largest weight.
+    # At most three columns, each with at least a fifth of the largest weight.
     lead = np.argsort(np.abs(weights))[::-1][:3]
     kept = [j for j in lead if abs(weights[j]) > 0.2 * abs(weights[lead[0]])]
 
@@ -161,9 +169,9 @@ class Remedy:
     action
         What to do, in words.
     rate
-        Growth of the root-mean-square error per step afterwards.
+        Growth of the root-mean-square error per step after the change.
     outcome
-        What becomes of a run afterwards.
+        Outcome of the method after the change.
     """
 
     kind: str
@@ -173,7 +181,7 @@ class Remedy:
 
     @property
     def works(self) -> bool:
-        """Whether the method converges afterwards."""
+        """Whether the method converges after the change."""
         return self.outcome is Outcome.CONVERGES
 
 
@@ -184,11 +192,12 @@ class Scaling:
     Attributes
     ----------
     Q
-        Condition number afterwards.
+        Condition number after standardising.
     share_before, share_after
-        Least excess loss after the same epochs, as a share of the start's, as is and scaled.
+        Smallest excess loss after the same epochs, as a share of that at the start, before and
+        after standardising.
     recipe
-        What reaches it.
+        The recipe that reaches it.
     """
 
     Q: float
@@ -198,14 +207,14 @@ class Scaling:
 
     @property
     def gain(self) -> float:
-        """How many times less loss remains."""
+        """Factor by which the remaining loss is smaller."""
         return self.share_before / max(self.share_after, 1e-300)
 
 
 class _Trials:
-    """Changes of the data, mildest first, after each of which the method is judged again.
+    """Changes of the data, the mildest first; the method is judged again after each.
 
-    ``yours`` None means the textbook method of the data after each change.
+    If ``yours`` is None, it is the textbook method for the changed data.
     """
 
     def __init__(self, before: Survey, yours: Method | None) -> None:
@@ -215,11 +224,11 @@ class _Trials:
         self.last = before
 
     def method(self, seen: Survey) -> Method:
-        """The method that is judged on changed data."""
+        """The method to judge on changed data."""
         return nesterov(seen.curvature) if self.yours is None else self.yours
 
     def batch_sizes(self) -> Iterator[_Option]:
-        """Larger batches; if they are new each epoch, the smallest that helps is already known."""
+        """Larger batches; with new batches each epoch, the smallest that helps is already known."""
         rows, size = self.setup.rows, self.setup.batch_size
         known = critical_batch(self.before, self.method(self.before))
         if known is not None:
@@ -231,13 +240,13 @@ class _Trials:
             yield what, replace(self.setup, batch_size=size)
 
     def scaled(self) -> Iterator[_Option]:
-        """Standardised columns, where they differ in scale."""
+        """Standardised columns, if their scales differ."""
         if worth_scaling(self.setup):
             changed = replace(self.setup, X=standardised(self.setup.X))
             yield "scale the columns to mean 0 and unit variance", changed
 
     def more_l2(self) -> Iterator[_Option]:
-        """Weights of the regulariser, up to about the largest curvature."""
+        """Larger weights of the regulariser, up to about the largest curvature."""
         top = float(self.before.curvature.L)
         first = max(self.setup.l2, 1e-4 * top)
         values = (float(f"{first * 10**exponent:.2g}") for exponent in np.arange(0.5, 5.0, 0.5))
@@ -247,17 +256,17 @@ class _Trials:
                 yield f"use l2 = {value:g}", replace(self.setup, l2=value)
 
     def shuffled(self) -> Iterator[_Option]:
-        """Rows in a random order, where they are in the order of the file."""
+        """Rows in a random order, if they are in the order of the file."""
         if self.setup.shuffle is None:
             yield "shuffle the rows before batches are made", self.setup.shuffled(0)
 
     def rows_changed(self, rows: tuple[int, ...], *, dropped: bool) -> Iterator[_Option]:
-        """Rows that drive the growth dropped, or clipped to the median length with their target.
+        """Drop the rows that drive the growth, or clip them and their target to the median length.
 
-        Then also those that drive the rest, a few times.
+        Then treat those that drive the remaining growth in the same way, a few times.
         """
         setup = self.setup
-        # If these are most of the rows, dropping them leaves a different table.
+        # If these are most of the rows, the rest is a different table.
         most = max(5, int(0.02 * setup.rows))
         place = {int(row): i for i, row in enumerate(setup.source_rows)}
         sizes = np.sqrt(row_sizes(self.before.model))
@@ -270,10 +279,8 @@ class _Trials:
             if dropped:
                 yield f"drop {words}", setup.taking(np.setdiff1d(np.arange(setup.rows), rows))
             else:
-                chosen = list(rows)
-                shorter = np.median(sizes) / np.maximum(sizes[chosen], 1e-300)
-                factors = np.ones(len(sizes))
-                factors[chosen] = np.minimum(1.0, shorter)
+                shorter = np.minimum(1.0, np.median(sizes) / np.maximum(sizes, 1e-300))
+                factors = np.where(np.isin(np.arange(setup.rows), rows), shorter, 1.0)
                 y = setup.y * factors if setup.loss == "squared" else setup.y
                 changed = replace(setup, X=scaled_rows(setup.X, factors), y=y)
                 yield f"clip {words} to the median length", changed
@@ -289,7 +296,7 @@ def remedies(
 ) -> list[Remedy]:
     """Try as many options as the budget allows.
 
-    Of each kind the mildest comes first, and the first that works counts.
+    The options of each kind are tried from the mildest on, until one works.
     """
     seconds = 0.5 * budget.begin("trying remedies")
     most = int(np.clip(seconds / _trial_work(before), 1, 40))
@@ -315,7 +322,7 @@ def remedies(
             try:
                 seen = survey(changed)
             except ValueError:
-                # A label is lost with the rows.
+                # A label may disappear with the rows.
                 break
 
             trials.last = seen
@@ -329,10 +336,11 @@ def remedies(
 
 
 def _trial_work(before: Survey) -> float:
-    """Counted seconds of one option: a survey, and growth by second moments.
+    """Counted seconds to try one option: a survey, and growth by second moments.
 
-    A survey takes each row's products d² once or twice; the search for the growth takes some fifty
-    sandwiches of the sampled rows, or of the d⁴/2 entries of a table.
+    A survey computes the d² products of each row once or twice; the search for the growth rate
+    applies the second-moment operator about fifty times, to the sampled rows or to a table of d⁴/2
+    entries.
     """
     d = before.moments.dimension
     rows = 2.0 * before.model.rows * d**2
@@ -342,7 +350,7 @@ def _trial_work(before: Survey) -> float:
 
 
 def worth_scaling(setup: Setup) -> bool:
-    """Whether the columns differ in scale by so much that standardising them may help."""
+    """Whether the scales of the columns differ so much that standardising may help."""
     mean, deviation = column_sizes(setup.X)
     size = np.sqrt(mean**2 + deviation**2)
     used = size[deviation > 1e-12 * np.maximum(np.abs(mean), 1e-300)]
@@ -356,7 +364,7 @@ def worth_scaling(setup: Setup) -> bool:
 def standardised_race(
     seen: Survey, best: Prediction | None, steps: int, budget: Budget
 ) -> Scaling | None:
-    """Race again on standardised columns, if scales differ and much of the loss remains."""
+    """Repeat the race on standardised columns, if scales differ and much of the loss remains."""
     setup = seen.setup
     share = 1.0 if best is None else best.loss / seen.start_excess
     # If no loss remains, or the problem is already well conditioned, scale is not the cause.
@@ -376,7 +384,7 @@ def standardised_race(
 
 
 def named_rows(rows: tuple[int, ...]) -> str:
-    """Rows in words: "row 7", or "rows 7, 12 and 40"."""
+    """Name rows: "row 7", or "rows 7, 12 and 40"."""
     if len(rows) == 1:
         return f"row {rows[0]}"
     if len(rows) > 6:
@@ -386,6 +394,6 @@ def named_rows(rows: tuple[int, ...]) -> str:
 
 
 def affordable(seen: Survey) -> bool:
-    """Whether the data are small enough to be diagnosed again for every remedy."""
+    """Whether the data are small enough for a new diagnosis per remedy."""
     model = seen.model
     return model.entries <= REMEDY_ENTRIES and model.dimension <= REMEDY_DIRECTIONS

@@ -1,4 +1,4 @@
-"""Columns of numbers: their sizes, and what is wrong with them."""
+"""Numeric columns: their sizes and their problems."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from ravine.diagnosis.survey import Survey
 
 _NAMED = 50
-"""Most columns named in a finding."""
+"""Maximum number of columns named in a finding."""
 _LISTED = 3
-"""Most pairs named in a sentence."""
+"""Maximum number of pairs named in a sentence."""
 _MOST_COLUMNS = 2000
-"""Columns up to which the Gram matrix is formed: 32 MB, and seconds for its eigenvalues."""
+"""Maximum number of columns for a Gram matrix: 32 MB, and seconds for its eigenvalues."""
 _NO_SINGLE_MINIMISER = (
     "the smallest of many equally good solutions is used; add l2 for a unique one"
 )
@@ -48,7 +48,7 @@ def column_sizes(X: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def column_findings(X: Any, columns: tuple[str, ...]) -> list[Finding]:
-    """Columns of very different scale, constant ones, and ones that depend on others."""
+    """Find columns of very different scale, constant columns, and dependent columns."""
     mean, deviation = column_sizes(X)
     size = np.sqrt(mean**2 + deviation**2)
     constant = deviation <= 1e-12 * np.maximum(size, 1e-300)
@@ -93,8 +93,9 @@ def _constants(
 def _dependent(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Finding]:
     """Columns that are multiples of another, and columns that depend linearly on each other.
 
-    With columns of length 1, the Gram matrix has the cosines of their angles, trace d, and the null
-    space of X. A column takes part in a dependence if it is not zero in some null vector.
+    For columns of length 1, the entries of the Gram matrix are the cosines of their angles, its
+    trace is d, and its null space is that of X. A column is part of a dependence if its entry in
+    some null vector is not zero.
     """
     rows = X.shape[0]
     used = np.flatnonzero(size > 0.0)
@@ -104,11 +105,11 @@ def _dependent(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Findi
     gram = weighted_gram(X, np.full(rows, 1.0 / rows))[np.ix_(used, used)]
     gram /= np.outer(size[used], size[used])
     findings = []
-    # Columns of length 1 are multiples of each other where (aᵀb)² = 1.
+    # Columns of length 1 are multiples of each other if (aᵀb)² = 1.
     pairs = np.argwhere(np.triu(1.0 - gram**2 <= 1e-10, 1))
 
     if len(pairs):
-        # Each column once, as a multiple of the first matching column.
+        # Each column appears once, as a multiple of the first matching column.
         first = {int(j): int(i) for i, j in pairs[::-1]}
         shown = ", ".join(
             f"{columns[used[j]]!r} of {columns[used[i]]!r}"
@@ -124,9 +125,9 @@ def _dependent(X: Any, columns: tuple[str, ...], size: FloatArray) -> list[Findi
         return [*findings, Finding("singular", what, _NO_SINGLE_MINIMISER)]
 
     values, vectors = np.linalg.eigh(gram)
-    # Smaller eigenvalues are rounding: their error is about 1e-16 d.
+    # Smaller eigenvalues are rounding errors, which are about 1e-16 d.
     null = vectors[:, values <= 1e-12 * values[-1]]
-    # Smaller entries of a null vector of length 1 are rounding.
+    # Smaller entries of a null vector of length 1 are rounding errors.
     which = used[np.abs(null).max(axis=1, initial=0.0) > 1e-6]
 
     if which.size:

@@ -1,4 +1,4 @@
-"""The result of a diagnosis, and the same as plain numbers and words for JSON."""
+"""The result of a diagnosis, and its form as plain numbers and words for JSON."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,12 +26,10 @@ from ravine.theory.ladder.worst_case import Certificate
 from ravine.values import Value
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
 
 _EQUAL = 0.02
-"""Share of the loss below which a difference does not decide between two recipes."""
+"""Relative difference of two losses that is too small to prefer one recipe."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,24 +41,24 @@ class Diagnosis(Value):
     name
         Name of the data.
     survey
-        The data and the options; curvature of the whole and of the batches, the minimiser and the
-        gradients there.
+        The data and the options; the curvature of the objective and of the batches; the minimiser
+        and the gradients there.
     findings
         Notes about the columns and rows.
     disagreement
         How the batches differ, and which batches and rows cause it.
     predictions
-        One for each recipe judged; the first is the user's, or the textbook one.
+        One for each judged recipe; the first is the user's, or the textbook one.
     runs
-        What the recipes did on the data, in the order of ``predictions``.
+        Results of running the recipes on the data, in the order of ``predictions``.
     remedies
         Options that were tried, and whether they make the first method converge.
     scaling
-        What standardising the columns would change, if their scale is the problem.
+        The effect of standardising the columns, if their scale is the problem.
     left_out
-        What was not computed, or is less exact, because of the time budget.
+        What was not computed, or is less accurate, because of the time budget.
     epochs, steps, seconds, time
-        Length of the runs, the seconds they took, and the seconds allowed.
+        Epochs and steps of the runs, the seconds that the diagnosis took, and its budget.
     """
 
     name: str
@@ -79,7 +78,7 @@ class Diagnosis(Value):
 
     @property
     def setup(self) -> Setup:
-        """The data, and the options that were given or chosen."""
+        """The data and the options, given or chosen."""
         return self.survey.setup
 
     @property
@@ -88,19 +87,19 @@ class Diagnosis(Value):
         return self.setup.columns
 
     def share(self, excess: float) -> float:
-        """An excess loss f - f* as a share of the initial one."""
+        """An excess loss f - f* as a share of that at the start."""
         return excess / self.survey.start_excess
 
     @property
     def subject(self) -> Prediction:
-        """The method that the verdict is about: the user's, or the textbook one."""
+        """The method that is judged: the user's, or the textbook one."""
         return self.predictions[0]
 
     @property
     def recommendation(self) -> Prediction | None:
-        """The recipe with the smallest final loss, of all that ran and are safe.
+        """The recipe with the smallest final loss among those that ran and are safe.
 
-        The judged method is kept if nothing else leaves clearly less.
+        The judged method is kept if no other ends clearly lower.
         """
         best = best_of(self.predictions)
         subject = self.subject
@@ -111,9 +110,16 @@ class Diagnosis(Value):
 
     @property
     def quick(self) -> Prediction | None:
-        """The recipe that is first at 1 % of the initial loss, of all that ran and are safe."""
+        """The first recipe to reach 1 % of the initial loss, among those that ran and are safe.
+
+        Among equally fast ones, one that does not average.
+        """
         reached = [p for p in self.predictions if p.safe and math.isfinite(p.steps_to_1_percent)]
-        return min(reached, key=lambda p: p.steps_to_1_percent, default=None)
+        return min(
+            reached,
+            key=lambda p: (p.steps_to_1_percent, p.candidate.recipe.averaged),
+            default=None,
+        )
 
     @cached_property
     def answer(self) -> Answer:
@@ -126,19 +132,19 @@ class Diagnosis(Value):
         return " ".join((*self.answer.lines, *self.answer.notes))
 
     def code(self, framework: str = "torch", *, source: str | None = None) -> str:
-        """A training loop with exactly the recommended setting, as a script to paste.
+        """A training loop with exactly the recommended setting, as a script to copy.
 
         Parameters
         ----------
         framework
             ``"torch"``, ``"sklearn"`` or ``"numpy"``.
         source
-            Lines that make the arrays ``X`` and ``y``. Default: a comment that says what they are.
+            Lines that create the arrays ``X`` and ``y``. Default: a comment that describes them.
 
         Returns
         -------
         str
-            Python code. It standardises, adds the intercept, draws the batches, and follows the
+            Python code. It standardises, adds the intercept, draws the batches, and uses the
             schedule and the averaging that the answer names; the final weights are in ``W``.
         """
         return training_code(self, framework, source=source)
@@ -166,8 +172,6 @@ class Diagnosis(Value):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The report as one self-contained page; written to ``path`` if given."""
-        from pathlib import Path
-
         from ravine.diagnosis.report import diagnosis_page
 
         page = diagnosis_page(self)
@@ -179,16 +183,12 @@ class Diagnosis(Value):
     def _repr_html_(self) -> str:
         """The answer and the methods, for notebooks."""
         head, rows = self.answer.methods.cells()
-        return card(
-            f"Diagnosis of {self.name}",
-            [[cell.text for cell in row] for row in rows],
-            head=[cell.text for cell in head],
-            sentences=(*self.answer.lines, *self.answer.notes),
-        )
+        lines = (*self.answer.lines, *self.answer.notes)
+        return card(f"Diagnosis of {self.name}", rows, head=head, sentences=lines)
 
 
 def best_of(predictions: tuple[Prediction, ...]) -> Prediction | None:
-    """The safe recipe with the least loss, of equals (within 2 %) the first of ravine's own."""
+    """The safe recipe with the smallest loss; within 2 %, ravine's own are preferred."""
     good = [p for p in predictions if p.safe]
     if not good:
         return None
@@ -254,17 +254,17 @@ def _record(result: Diagnosis) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """The same of dicts, lists, texts and finite numbers; None for a number that JSON lacks.
+    """Convert to dicts, lists, texts and finite numbers; None for a number that JSON lacks.
 
-    A record is the dict of its fields. A few are known by other names, and rates of a mean square
-    are those of the distance: the roots.
+    A record becomes the dict of its fields. A few fields have other names, and mean-square rates
+    become rates of the distance, their roots.
     """
     match value:
         case Enum():
             return value.value
         case Recipe():
-            parameters = dict(zip(("alpha", "beta", "gamma"), value.key, strict=False))
-            return {**parameters, **_named(value, "constant_share", "schedule", "averaged")}
+            rest = _named(value, "constant_share", "schedule", "averaged")
+            return {**_plain(value.method.parameters), **rest}
         case Growth():
             power = 0.5 if value.sense.power == 2 else 1.0
             ends = {"rate": value.value, "low": value.low, "high": value.high}

@@ -1,4 +1,4 @@
-"""The minimiser of an objective of rows and its spectrum there, singular or not."""
+"""The minimiser of an objective on rows and the spectrum of its Hessian, singular or not."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from typing import Any
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.diagnosis.work import loss_work
 from ravine.problems import LinearModel
 from ravine.problems.spectrum import newton
 
 FULL_LIMIT = 1200
-"""Coordinates up to which the Hessian is diagonalised: a second or two on one core."""
+"""Maximum dimension in which the Hessian is diagonalised: a second or two on one core."""
 _RANK = 1e-13
-"""Eigenvalues below this part of the largest are the rounding of zero."""
+"""Eigenvalues below this share of the largest count as zero."""
 _PRODUCTS = 1000
-"""Most products in one search by conjugate gradients."""
+"""Maximum number of products in one conjugate-gradient search."""
 _PASSES = 3
 _NEWTON = 30
-"""Newton steps: on a quadratic the later ones correct the rounding of the first; others need about
-twenty."""
+"""Newton steps. On a quadratic, the later ones correct the rounding error of the first; other
+losses need about twenty."""
 
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """Where the objective is least.
+    """The minimum of the objective.
 
     Attributes
     ----------
     point
-        The minimiser; if there are many, the one of least norm, to which runs from zero converge.
+        The minimiser; if there are many, the one of smallest norm, to which runs from zero
+        converge.
     value
-        The least value f*.
+        The minimum f*.
     spectrum
-        Positive eigenvalues of the Hessian there, ascending. Beyond ``FULL_LIMIT`` coordinates
-        a lower end and the largest ones.
+        Positive eigenvalues of the Hessian there, ascending. Beyond ``FULL_LIMIT`` coordinates, a
+        lower bound and the largest ones.
     vectors
-        Their eigenvectors, shape (d, k); beyond the limit, of the largest ones.
+        Their eigenvectors, shape (d, k); beyond the limit, those of the largest ones.
     flat
         Directions without curvature, in which runs never move.
     full
         Whether the spectrum is complete.
     gap
-        How far f* may be too large, as a share of the excess loss at zero.
+        Bound on the error of f*, as a share of the excess loss at zero.
     """
 
     point: FloatArray
@@ -58,13 +58,14 @@ class Minimum:
     gap: float = 0.0
 
 
-def minimum_of(model: LinearModel, *, seconds: float = math.inf) -> Minimum:
+def minimum_of(model: LinearModel, *, products: float = math.inf) -> Minimum:
     """Find the minimiser and the spectrum of the Hessian there.
 
-    Beyond ``FULL_LIMIT`` coordinates the search ends after about ``seconds`` of counted work.
+    Beyond ``FULL_LIMIT`` coordinates, the search ends after about that many ``products`` of the
+    Hessian and a vector.
     """
     if model.dimension > FULL_LIMIT:
-        return _by_products(model, seconds)
+        return _by_products(model, products)
 
     def step(x: FloatArray, g: FloatArray) -> FloatArray:
         H = model.hessian(x)
@@ -80,7 +81,7 @@ def minimum_of(model: LinearModel, *, seconds: float = math.inf) -> Minimum:
 
     values, vectors = _curved(model.hessian(x))
     if model.quadratic:
-        # The second step corrects the rounding of the first.
+        # The second step corrects the rounding error of the first.
         for _ in range(2):
             x = x - vectors @ ((vectors.T @ model.gradient(x)) / values)
 
@@ -92,24 +93,23 @@ def _curved(H: FloatArray) -> tuple[FloatArray, FloatArray]:
     values, vectors = np.linalg.eigh(H)
     kept = values > _RANK * values[-1]
     if not kept.any():
-        # A table of zeros: any direction will do, as none is curved.
+        # A table of zeros: no direction is curved, so any will do.
         return np.array([1e-300]), vectors[:, -1:]
 
     return values[kept], vectors[:, kept]
 
 
-def _by_products(model: LinearModel, seconds: float) -> Minimum:
-    """The same without a Hessian: conjugate gradients, and the largest eigenvalues by Lanczos.
+def _by_products(model: LinearModel, most: float) -> Minimum:
+    """The same without forming a Hessian, by conjugate gradients and Lanczos.
 
-    Conjugate gradients from zero stay in the range of the Hessian, so that they end in the
-    minimiser of least norm. The lower end of the spectrum is l2, or without it the least
-    curvature that these searches met.
+    Conjugate gradients from zero stay in the range of the Hessian, so they end at the minimiser of
+    smallest norm. The lower bound of the spectrum is l2 or, without l2, the smallest curvature
+    along the search directions.
     """
     from scipy.sparse.linalg import cg, eigsh
 
     zero = np.zeros(model.dimension)
     first = float(np.linalg.norm(model.gradient(zero)))
-    most = int(min(_PRODUCTS * _NEWTON, seconds / (4.0 * loss_work(model, 1, 1))))
     met: list[float] = []
     inverse_near = _preconditioner(model)
 
@@ -124,13 +124,13 @@ def _by_products(model: LinearModel, seconds: float) -> Minimum:
         # Far from the minimiser a rough step is as good as an exact one.
         rough = min(0.1, math.sqrt(float(np.linalg.norm(g)) / max(first, 1e-300)))
         close = 1e-8 if model.quadratic else max(1e-8, rough)
-        left = max(1, min(_PRODUCTS, most - len(met)))
+        left = int(np.clip(most - len(met), 1, _PRODUCTS))
         step, _ = cg(_operator(product, len(g)), g, rtol=close, maxiter=left, M=inverse_near(x))
 
         return np.asarray(step)
 
     def gradient(x: FloatArray) -> FloatArray:
-        # Out of time, the search ends here: a gradient of zero has nothing to follow.
+        # If the time is over, the search ends here; so it does at a zero gradient.
         return zero if len(met) >= most else model.gradient(x)
 
     iterations = _PASSES if model.quadratic else _NEWTON

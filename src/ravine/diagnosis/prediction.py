@@ -1,4 +1,4 @@
-"""Predictions for a recipe: growth in every sense, noise floor, final error and loss."""
+"""Predictions for a recipe: growth rates, noise floor, final error and loss."""
 
 from __future__ import annotations
 
@@ -52,31 +52,31 @@ class Prediction:
     candidate
         The recipe.
     outcome
-        What becomes of a run.
+        The predicted outcome.
     spectral_radius
         Growth per step with exact gradients, at the minimiser.
     mean_square
-        Growth of E‖·‖² in the order in which the batches come, with the step it begins with.
+        Growth of E‖·‖² in the order of the batches, with the first step size.
     almost_sure
         Growth of ‖·‖ along almost every run.
     worst_case_rate
-        Largest growth over every order of such batches, from their curvature bounds alone; None
-        where a batch may be flat.
+        Largest growth over every order of such batches, from their curvature bounds alone; None if
+        a batch may be flat.
     critical_batch_size
-        Batch size from which its mean square converges on this data; None where exact gradients
+        Batch size from which its mean square converges on this data; None if exact gradients
         diverge.
     floor, excess_floor
-        E‖y - x*‖² and E f - f* that remain after many steps; None if there are none, or they
-        could not be determined.
+        E‖y - x*‖² and E f - f* that remain after many steps; None if the error does not settle, or
+        if the floor could not be determined.
     error_after, excess_after
-        The same after all steps.
+        The same after the last step.
     steps_to_1_percent
-        Steps to 1 % of the excess loss at the start; infinite if that was not reached.
+        Steps to 1 % of the excess loss at the start; infinite if it was not reached.
     held_out_loss
-        Mean loss of the rows that were set aside, after all steps.
+        Mean loss of the held-out rows after the last step.
     curve
-        E f - f* after every step by exact moments, for independent batches, of the point that the
-        recipe reports; None where it was not computed.
+        E f - f* after every step, by exact moments for independent batches, at the point that the
+        recipe reports; None if it was not computed.
     """
 
     candidate: Candidate
@@ -101,7 +101,7 @@ class Prediction:
 
     @property
     def loss(self) -> float:
-        """The number that ranks recipes: the final E f - f*, infinite where a run diverged."""
+        """The final E f - f*, which ranks recipes; infinite if a run diverged."""
         return math.inf if self.excess_after is None else self.excess_after.value
 
     @property
@@ -111,7 +111,7 @@ class Prediction:
 
 
 def judge_outcome(growths: Growths) -> Outcome:
-    """Judge by the mean square first: if it falls, so does almost every run."""
+    """Judge first by the mean square: if it falls, so does almost every run."""
     if growths.mean_square.diverges is False:
         return Outcome.CONVERGES
     if growths.almost_sure.diverges is True:
@@ -121,7 +121,7 @@ def judge_outcome(growths: Growths) -> Outcome:
 
 
 def critical_batch(survey: Survey, method: Method) -> int | None:
-    """Batch size from which the mean square converges on this data, independent draws.
+    """Batch size from which the mean square converges on this data, for independent draws.
 
     The strain, the spectral radius that must stay below 1, is proportional to the variance of a
     batch, (n - m)/(m (n - 1)).
@@ -156,7 +156,7 @@ def predict(
         after, loss = over_runs(runs.squares[-1, :, i]), over_runs(runs.excess[-1, :, i])
         curve = None
         if curves is not None:
-            distance, curve = curves[0][i], curves[1][i]
+            distance, curve = curves[:, i]
             if exact and loss is not None and np.isfinite([distance[-1], curve[-1]]).all():
                 after, loss = computed(float(distance[-1])), computed(float(curve[-1]))
 
@@ -184,10 +184,10 @@ def predict(
 
 
 def settles_late(survey: Survey, candidate: Candidate) -> bool:
-    """Whether a run ends well even if its first steps are too long.
+    """Whether a run converges in the end even if its first steps are too long.
 
-    Slopes of a loss with bounded curvature other than the squared one are bounded, so that a run
-    cannot grow fast, and a step that falls to zero is short enough in the end.
+    Losses with bounded curvature, except the squared one, have bounded slopes: a run cannot grow
+    fast, and a step that decays to zero becomes short enough.
     """
     bounded = math.isfinite(survey.model.loss.curvature_bound)
     return bounded and not survey.quadratic and not candidate.recipe.constant
@@ -197,9 +197,9 @@ def _outcome(
     survey: Survey, candidate: Candidate, growth: Growths, left: Floors, loss: Estimate | None,
     lost: float,
 ) -> Outcome:  # fmt: skip
-    """The outcome by theory, or by the runs where theory is local or has no answer.
+    """The outcome by theory; by the runs where theory holds only locally or has no answer.
 
-    ``lost`` is the share of the runs that diverged.
+    ``lost`` is the share of diverged runs.
     """
     outcome = judge_outcome(growth)
     ends_high = loss is not None and loss.value >= survey.start_excess
@@ -208,15 +208,15 @@ def _outcome(
     if lost == 1.0 and outcome is not Outcome.ERRATIC:
         return Outcome.DIVERGES
     if outcome is Outcome.DIVERGES and not survey.quadratic and lost == 0.0:
-        # The slopes of these losses are bounded: far away a run no longer grows.
+        # The slopes of these losses are bounded, so a run stops growing far away.
         return Outcome.STALLS if loss is None or ends_high else outcome
     if outcome is Outcome.CONVERGES and lost > 0.0:
         return Outcome.ERRATIC
     if outcome is Outcome.DIVERGES and not (candidate.recipe.constant or ends_high):
-        # The first steps are too long, the last ones bring every run back.
+        # The first steps are too long; the last ones bring every run back.
         return Outcome.ERRATIC if loss is not None else outcome
 
-    # What ends above its start after all these steps does not learn, whatever its rate.
+    # A method that ends above its start does not learn, whatever its rate.
     high_floor = left.excess is not None and left.excess.value >= survey.start_excess
     if outcome in (Outcome.CONVERGES, Outcome.UNDECIDED) and (ends_high or high_floor):
         return Outcome.STALLS
@@ -226,11 +226,11 @@ def _outcome(
 
 def moment_curves(
     survey: Survey, judged: Sequence[Candidate], steps: int, *, budget: Budget
-) -> tuple[FloatArray, FloatArray] | None:
-    """Exact E‖y - x*‖² and E f - f* of every recipe, for independent draws: (recipes, steps + 1).
+) -> FloatArray | None:
+    """Exact E‖y - x*‖² and E f - f* of every recipe, independent draws: (2, recipes, steps + 1).
 
-    Of an averaged recipe, from the middle on, those of the average. None where the loss is not
-    quadratic, not every direction is followed, or the time is short.
+    For an averaged recipe, those of the average from the middle on. None if the loss is not
+    quadratic, if second moments do not cover every direction, or if time is short.
     """
     if not survey.quadratic or not survey.every_direction:
         return None
@@ -248,12 +248,9 @@ def moment_curves(
     alpha, beta, gamma = parameter_arrays([c.recipe for c in judged])
     method, lr = Method(alpha, beta, gamma), alpha[:, None] * factors
     half = steps // 2
-    away = -survey.basis.T @ survey.minimiser
-    curve = moment_curve(survey.moments, method, lr, away, average_from=half)
+    away = -survey.moments.basis.T @ survey.minimiser
+    one = moment_curve(survey.moments, method, lr, away, average_from=half)
     averaged = np.array([c.recipe.averaged for c in judged])[:, None]
     late = averaged & (np.arange(steps + 1) >= half)
 
-    return (
-        np.where(late, curve.average_distance, curve.distance),
-        np.where(late, curve.average_excess, curve.excess),
-    )
+    return np.where(late, [one.average_distance, one.average_excess], [one.distance, one.excess])

@@ -1,4 +1,4 @@
-"""A race of step sizes, momenta and schedules on the data itself: the least loss wins."""
+"""A race of step sizes, momenta and schedules on the data itself: the smallest loss wins."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ from ravine.arguments import FloatArray
 from ravine.diagnosis.candidates import CONSTANT, LINEAR, Candidate, Recipe, rounded
 from ravine.diagnosis.runs import Runs, follow, run_work
 from ravine.diagnosis.survey import Survey
+from ravine.methods import Method
 
 _MOMENTA = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98)
 """Momenta of the grid: 1 - beta roughly halves each time."""
 _LONGEST = 4.0
-"""The longest step, in units of the natural one: beyond it nothing is stable."""
+"""The longest step, in units of the natural one; no longer step is stable."""
 _FALL = 2.2
-"""How many times shorter each step size of the grid is than the one before."""
+"""Ratio of successive step sizes of the grid."""
 _STEPS = 10
-"""Step sizes of the grid: down to 1/1200 of the longest."""
+"""Number of step sizes of the grid, down to 1/1200 of the longest."""
 _FIRST_SEEDS = 2
-"""Seeds of the first round of each level, which only has to keep every good recipe."""
+"""Seeds of the first round of each level; few suffice to keep every good recipe."""
 _WATCHED = 10
-"""Marks at which the loss is computed if that takes a pass over the data."""
+"""Number of marks with a loss, if computing it takes a pass over the data."""
 _FINALISTS = 2
-"""Recipes of each kind that go from a level of the race to the final comparison."""
+"""Recipes of each kind that advance from a level of the race to the final comparison."""
 NEAR = 0.01
-"""Share of the loss at the start that the fast choice has to reach."""
+"""Share of the initial loss that the fast choice must reach."""
 
 
 class Level(NamedTuple):
-    """The width of a race, which determines what it tries.
+    """The width of a race, which determines how much it tries.
 
-    ``apart`` and ``momenta`` pick every n-th step size of the grid and some of its momenta;
-    ``second`` and ``seeds`` are the most recipes of the second round and their seeds.
+    ``apart`` and ``momenta`` select every n-th step size of the grid and some of its momenta;
+    ``second`` and ``seeds`` limit the recipes of the second round and their seeds.
     """
 
     apart: int
@@ -45,17 +46,18 @@ class Level(NamedTuple):
 
 
 LEVELS = (Level(4, (0, 4), 6, 2), Level(2, (0, 2, 4), 24, 2), Level(1, (0, 1, 2, 3, 4, 5), 40, 4))
-"""From the narrowest to the widest, each grid part of the next. A wider race runs the narrower ones
-too and adds their winners to its own: a longer search never loses the result of a shorter one."""
+"""From the narrowest to the widest; each grid is part of the next. A wider race also runs the
+narrower ones and adds their winners to its own, so a longer search never loses the result of a
+shorter one."""
 
 _KINDS = ("constant", "schedule", "averaged", "quick")
-"""The candidates that win a race, by their keys."""
+"""The keys of candidates that win a race."""
 
 
 class Race(NamedTuple):
-    """The winners of all levels, to be measured once more on new seeds.
+    """The winners of all levels, to be measured again on new seeds.
 
-    ``best`` is the recipe with the least loss of the widest level, and ``excess`` that loss.
+    ``best`` is the recipe with the smallest loss in the widest level, and ``excess`` is that loss.
     """
 
     winners: list[Candidate]
@@ -67,7 +69,7 @@ def race(survey: Survey, *, steps: int, seconds: float, most: float | None = Non
     """Race at every level that ``seconds`` of counted work allow, the narrowest first.
 
     Each level has two rounds: its grid on few seeds, then the neighbours of the best. The narrowest
-    level may take up to ``most``; None where not even that one can run ``steps`` steps.
+    level may take up to ``most``. None if not even that one can run ``steps`` steps.
     """
     if level_work(survey, LEVELS[0], steps) > (seconds if most is None else most):
         return None
@@ -75,7 +77,7 @@ def race(survey: Survey, *, steps: int, seconds: float, most: float | None = Non
     levels = [LEVELS[0]]
     levels += [one for one in LEVELS[1:] if level_work(survey, one, steps) <= seconds]
 
-    # The grids are nested: the widest one is run, and each level looks at its own part.
+    # The grids are nested: the widest one is run, and each level uses its own part.
     grid = _grid(survey, levels[-1])
     first = _run(survey, grid, steps, _FIRST_SEEDS, 101)
     place = {recipe.key: i for i, recipe in enumerate(grid)}
@@ -121,7 +123,7 @@ def _unique(recipes: list[Recipe]) -> list[Recipe]:
 def _grid(survey: Survey, level: Level) -> list[Recipe]:
     longest = _LONGEST * survey.moments.natural_step
     return [
-        Recipe(rounded(longest / _FALL**i, _MOMENTA[j]), constant_share)
+        Recipe(rounded(Method(longest / _FALL**i, _MOMENTA[j])), constant_share)
         for j in level.momenta
         for i in range(0, _STEPS, level.apart)
         for constant_share in (CONSTANT, LINEAR)
@@ -135,9 +137,9 @@ def _cautious(values: FloatArray) -> FloatArray:
 
 
 def _neighbours(survey: Survey, recipes: list[Recipe], runs: Runs) -> list[Recipe]:
-    """Around the best two of each kind: shorter and longer steps, more and less momentum.
+    """Variations of the best two of each kind: shorter and longer steps, more and less momentum.
 
-    The kinds take turns, the best first, so that a shortened list keeps some of each.
+    The kinds alternate, the best first, so that a shortened list has some of each.
     """
     order = np.argsort(_cautious(runs.excess[-1]), kind="stable")
     families = []
@@ -159,10 +161,10 @@ def _around(recipe: Recipe) -> list[Recipe]:
     near = [recipe.scaled(f) for f in (1.0, 0.67, 1.5)]
 
     for factor in (0.6, 1.7):
-        # The same effective step alpha/(1 - beta), with another memory.
+        # The same effective step alpha/(1 - beta) with another memory.
         other = 1.0 - min(1.0, factor * (1.0 - beta))
         step = alpha * (1.0 - other) / (1.0 - beta)
-        near.append(Recipe(rounded(step, other), recipe.constant_share))
+        near.append(Recipe(rounded(Method(step, other)), recipe.constant_share))
 
     if not recipe.constant:
         near.append(Recipe(recipe.method, constant_share=0.5))

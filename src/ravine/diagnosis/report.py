@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
     from ravine.diagnosis.diagnosis import Diagnosis
 
 _GRID = (56, 40)
-"""Step sizes and momenta of the picture; boundaries are drawn between them."""
+"""Number of step sizes and momenta in the picture; boundaries are interpolated."""
 _LARGEST, _LEAST = "#c1272d", "#0072b2"
 """Colours of the two ends of a spectrum."""
+_number = partial(Cell, number=True)
 
 
 def diagnosis_page(result: Diagnosis) -> Page:
@@ -92,10 +94,6 @@ def diagnosis_page(result: Diagnosis) -> Page:
     return page
 
 
-def _number(text: str) -> Cell:
-    return Cell(text, number=True)
-
-
 def _methods(page: Page, result: Diagnosis) -> None:
     methods = result.answer.methods
     page.table(*methods.cells())
@@ -121,7 +119,7 @@ def _causes(page: Page, result: Diagnosis) -> None:
     )
 
     what = "batch" if why.batches else "row"
-    titles = "share of the disagreement", "curvature along it, over the average"
+    titles = "share of the disagreement", "curvature along it / average"
     page.table(
         [what, *map(_number, titles)],
         [
@@ -136,8 +134,8 @@ def _causes(page: Page, result: Diagnosis) -> None:
         both = zip(why.rows, why.row_shares, strict=True)
         parts = ", ".join(f"row {row} ({100 * share:.0f} %)" for row, share in both)
         page.paragraph(
-            f"Rows that make the curvature of batch {why.batches[0]} there, counted from 0 in the "
-            f"data as given: {parts}."
+            f"Rows that contribute most to the curvature of batch {why.batches[0]} along it, "
+            f"counted from 0 in the data as given: {parts}."
         )
 
 
@@ -163,20 +161,20 @@ def _facts(result: Diagnosis) -> list[str]:
 
 
 def _standing(result: Diagnosis) -> list[str]:
-    """How the numbers were computed: the lines that apply to this diagnosis."""
+    """How the numbers were computed, as far as it applies to this diagnosis."""
     survey, every = result.survey, result.predictions
     exact = all(p.mean_square.exact for p in every)
     what = "batches" if survey.batching.fixed else "rows"
     lines = {
         "The loss is quadratic: rates at the minimiser hold everywhere.": survey.quadratic,
-        "The loss is not quadratic: rates and floors are those of its quadratic approximation at the "
-        "minimiser. The certificate is global, from curvature bounds that hold everywhere.": (
+        "The loss is not quadratic: rates and floors are those of its quadratic approximation at "
+        "the minimiser. The certificate is global, from curvature bounds that hold everywhere.": (
             not survey.quadratic
         ),
         f"Second moments are those of the {survey.sure} heaviest and "
         f"{len(survey.sample) - survey.sure} random ones of all {what}.": not survey.complete,
         f"Second moments are computed in {survey.moments.dimension} of {survey.model.dimension} "
-        "directions: those of the largest curvature, and those of the heaviest rows. For the others, "
+        "directions: those of the largest curvature, and those of the heaviest rows. For others, "
         "mean-square rates are estimates without confidence limits.": not survey.every_direction,
         "Mean-square rates are exact for this order of these batches.": exact,
         "Mean-square rates lie between those of exact gradients and of independent draws; where "
@@ -191,9 +189,9 @@ def _standing(result: Diagnosis) -> list[str]:
 
 
 def plane(result: Diagnosis) -> Plane:
-    """Rates of exact gradients, of these batches and of any order of them, with the methods.
+    """The plane of rates with exact gradients, with these batches, and in any order of them.
 
-    Over a grid of step sizes times L, and momenta of Nesterov's form.
+    On a grid of step sizes times L and momenta, in Nesterov's form.
     """
     survey = result.survey
     L = float(survey.curvature.L)
@@ -208,7 +206,7 @@ def plane(result: Diagnosis) -> Plane:
     methods = Method(steps[None, :] / L, momenta[:, None])
 
     exact = np.asarray(spectral_radius(survey.curvature, methods))
-    # Directions that the moments omit decay no faster than with exact gradients.
+    # Directions without second moments decay no faster than with exact gradients.
     square = np.sqrt(growth_plane(tuning_moments(survey.moments), methods))
     rates = {"spectral_radius": exact, "iid_rate": np.maximum(square, exact)}
     proven = survey.certified_curvature
@@ -232,7 +230,7 @@ def draw_plane(result: Diagnosis) -> Figure:
 
 
 def draw_batches(result: Diagnosis) -> Figure:
-    """Largest and least curvature of every batch, sorted, beside those of the whole."""
+    """Largest and smallest curvature of every batch, sorted, beside those of the objective."""
     survey = result.survey
     order = np.argsort(survey.local[:, 1])
     least, largest = survey.local[order].T
@@ -294,7 +292,7 @@ def draw_curves(result: Diagnosis) -> Figure:
 
 
 def _shown(result: Diagnosis, excess: FloatArray) -> FloatArray:
-    """Shares of the loss at the start; diverging runs end at a hundred times that."""
+    """Losses as shares of that at the start; diverging runs are cut off at a hundred times it."""
     values = excess / result.survey.start_excess
     return np.where(np.isfinite(values) & (values < 1e2) & (values > 0.0), values, np.nan)
 

@@ -1,4 +1,4 @@
-"""Runs on the data: many recipes on the same batches at once, watching the loss."""
+"""Runs on the data: many recipes on the same batches at once, with their losses."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ from ravine.engine.recursion import held, iterate
 from ravine.problems import LinearModel
 
 _BLOCKS = (64, 32, 16, 8, 6, 4, 3, 2)
-"""Seeds that run together: as many as the time allows."""
+"""Numbers of seeds that run together; the largest that the time allows is used."""
 _MOST_SEEDS = 1280
-"""Runs of each recipe at most."""
+"""Maximum number of runs of each recipe."""
 _WATCHED = 40
 _FEWEST_WATCHED = 8
-"""Most and fewest marks at which the loss is computed, if that takes a pass over the data."""
+"""Maximum and minimum number of marks with a loss, if computing it takes a pass over the data."""
 _WATCHING = 0.3
-"""Time that such passes may take, as a share of that of the steps."""
+"""Time for such passes, as a share of the time of the steps."""
 
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Errors of runs of several recipes over several seeds, of the point that a recipe reports.
+    """Errors of runs of several recipes and seeds, at the point that a recipe reports.
 
-    That is the iterate y, and for an averaged recipe, from the middle of the run on, the mean of
+    This is the iterate y; for an averaged recipe, from the middle of the run on, it is the mean of
     the iterates since then.
 
     Attributes
     ----------
     steps
-        Steps after which errors were taken, shape (t,).
+        Steps after which errors were computed, shape (t,).
     squares
         ‖y - x*‖², shape (t, seeds, recipes); infinite once a run has diverged.
     excess
-        f(y) - f*, of the same shape; NaN at steps where it was not taken.
+        f(y) - f*, of the same shape; NaN at steps where it was not computed.
     diverged_at
-        First step at which a run had diverged, shape (1, seeds, recipes); -1 for none.
+        First step at which a run had diverged, shape (1, seeds, recipes); -1 if it did not.
     average
-        Mean of ‖y - x*‖² of the iterates over the last half of the steps, of the same shape; of
-        runs from the minimiser.
+        Mean of ‖y - x*‖² over the second half of the steps, of the same shape; for runs from the
+        minimiser.
     tail_excess
-        f - f* of the mean of the iterates over the last half, whether it is reported or not.
+        f - f* at the mean of the iterates of the second half, whether or not it is reported.
     final
         The last points, (features * outputs, seeds, recipes).
     """
@@ -70,11 +70,11 @@ class Runs:
 
     @property
     def watched(self) -> npt.NDArray[np.intp]:
-        """Indices of the marks at which the loss was taken."""
+        """Indices of the marks with a loss."""
         return np.flatnonzero(~np.isnan(self.excess[:, 0, 0]))
 
     def joined(self, more: Runs) -> Runs:
-        """These runs and those of further seeds."""
+        """These runs joined with runs on further seeds."""
         both = {
             f.name: np.concatenate([getattr(self, f.name), getattr(more, f.name)], axis=1)
             for f in fields(self)[1:]
@@ -87,10 +87,10 @@ class Runs:
         return replace(self, **kept)
 
     def steps_to(self, level: float) -> FloatArray:
-        """Steps after which the mean excess loss is at most ``level``: (recipes,), inf if never.
+        """Steps after which the mean excess loss is at most ``level``, inf if never: (recipes,).
 
-        Between two marks the loss falls log-linearly; a start above the level takes a step at
-        least.
+        Between two marks the loss is interpolated log-linearly; from a start above the level, the
+        result is at least one step.
         """
         kept = self.watched
         steps = self.steps[kept].astype(np.float64)
@@ -129,10 +129,10 @@ def follow(
     watched: int | None = None,
     from_minimiser: bool = False,
 ) -> Runs:
-    """Run every recipe on every seed from zero; on one seed all recipes see the same batches.
+    """Run every recipe on every seed from zero; a seed gives all recipes the same batches.
 
-    ``points`` is about the number of marks, and ``watched`` of those at which the loss is taken,
-    all unless given.
+    ``points`` is roughly the number of marks, and ``watched`` the number of marks with a loss
+    (default: all).
     """
     model = survey.model
     K = model.outputs
@@ -170,7 +170,7 @@ def follow(
                 error = model.squares(state.y - best)
                 gone = ~(error < limit)
                 if gone.any():
-                    # Runs that have diverged continue from zero, to avoid overflow.
+                    # Diverged runs continue from zero, to avoid overflow.
                     diverged[gone & (diverged < 0)] = state.k
                     zeroed = np.repeat(gone, K, axis=1)[:, None, :]
                     for values in (state.x, state.v, state.y, tail):
@@ -183,8 +183,7 @@ def follow(
 
             if marked:
                 mean = tail / max(state.k + 1 - half, 1)
-                reported = np.repeat(averaged & late, K)
-                point = np.where(reported, mean, state.y) if reported.any() else state.y
+                point = np.where(np.repeat(averaged & late, K), mean, state.y)
                 squares[row] = np.where(lost, np.inf, model.squares(point - best))
 
                 if row in with_loss:
@@ -202,13 +201,13 @@ def follow(
 
 
 def run_work(survey: Survey, recipes: int, steps: int, seeds: int, watched: int | None) -> float:
-    """Counted seconds of a number of recipes on a number of seeds."""
+    """Counted seconds of several recipes on several seeds."""
     passes = 0 if watched is None else watched * loss_work(survey.model, recipes, seeds)
     return steps * step_work(survey.model, survey.batching, recipes, seeds) + passes
 
 
 def watched_marks(survey: Survey, recipes: int, steps: int, seeds: int) -> int | None:
-    """Marks at which to take the loss: all of a quadratic, whose loss is cheap."""
+    """Number of marks with a loss; all marks for a quadratic, whose loss is cheap."""
     if survey.quadratic:
         return None
 
@@ -227,11 +226,11 @@ def compare(
     seeds: int | None,
     seconds: float,
 ) -> tuple[Runs, list[int]]:
-    """Run every recipe, choose some by the results, and run those again on more seeds.
+    """Run every recipe, select some by the results, and run those on more seeds.
 
-    Blocks of seeds follow each other, for about ``seconds`` of counted work, until the mean loss of
-    every recipe that stays below its start is known to a few per cent. Exactly ``seeds`` runs of
-    each where they are given. At least one block of two runs, which may take longer.
+    Blocks of seeds run for about ``seconds`` of counted work, until the mean loss of every recipe
+    that stays below its start is known to a few per cent. If ``seeds`` is given, each recipe has
+    exactly that many runs. There is at least one block of two runs, which may take longer.
     """
 
     def work(recipes: int, block: int, watched: int | None = None) -> float:
@@ -239,7 +238,7 @@ def compare(
 
     def enough(runs: Runs) -> bool:
         last = runs.excess[-1]
-        # A diverged run has an infinite mean, and is excluded like one that ends above its start.
+        # A diverged run has an infinite mean, and is excluded like a run that ends above its start.
         return known(last[:, last.mean(axis=0) < survey.start_excess])
 
     count = len(recipes)
@@ -270,7 +269,7 @@ def in_blocks(
     stream: Sequence[int] = (),
     **options: Any,
 ) -> Runs:
-    """Blocks of runs on new seeds, until they are enough or as many as ``blocks``."""
+    """Run blocks on new seeds, until they suffice or there are as many as ``blocks``."""
     seed = [survey.setup.seed, *stream]
     runs = follow(survey, recipes, seed=[*seed, 0], **options) if first is None else first
     for number in range(1, blocks):
@@ -288,18 +287,17 @@ def known(values: FloatArray) -> bool:
         return False
 
     error = values.std(axis=0, ddof=1) / math.sqrt(len(values))
-    # Within the accuracy that a number of one or two digits suggests.
+    # As accurate as a number with one or two digits suggests.
     return bool((error <= 0.03 * values.mean(axis=0)).all())
 
 
 def marked_steps(
     steps: int, points: int = 200, watched: int | None = None
 ) -> tuple[npt.NDArray[np.intp], set[int]]:
-    """Steps at which errors are computed, denser at the beginning, and those at which the loss is
-    too.
+    """Steps at which errors are computed, and those of them with a loss.
 
-    Of the losses too, more are taken early, as they fall fastest there; the first and the last in
-    any case.
+    Both are denser at the beginning, where losses fall fastest, and include the first and the last
+    step.
     """
     count = max(points // 2, 2)
     both = [np.linspace(0, steps, count), np.geomspace(1, max(steps, 1), count)]

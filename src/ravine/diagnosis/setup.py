@@ -1,4 +1,4 @@
-"""The data and the options of a diagnosis: checked once, with defaults chosen for the data."""
+"""The data and the options of a diagnosis: checked once, with defaults that depend on the data."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Batching:
     Attributes
     ----------
     rows, batch_size
-        Rows of the data, and rows in a batch; the last batch of an epoch may be shorter.
+        Number of rows, and rows per batch; the last batch of an epoch may be shorter.
     fixed
-        Whether the batches stay the same. Otherwise every epoch has new ones, as those of a
-        shuffling data loader.
+        Whether the batches stay the same. Otherwise every epoch has new ones, as with a shuffling
+        data loader.
     sampling
-        In which order they come. With new batches ``iid`` means that each is a draw of rows with
+        The order of the batches. With new batches, ``iid`` means that each is a draw of rows with
         replacement, and ``reshuffle`` that an epoch visits each row once.
     order
         The rows in the order of the first epoch.
@@ -79,14 +79,6 @@ class Batching:
         return sizes
 
     @property
-    def phrase(self) -> str:
-        """The rule in words that follow "batches"."""
-        if self.fixed:
-            return self.sampling.traits.phrase
-
-        return "drawn with replacement" if self.replaced else "reshuffled every epoch"
-
-    @property
     def variance_factor(self) -> float:
         """Variance of a batch mean over that of a single row, averaged over the batches.
 
@@ -103,7 +95,7 @@ class Batching:
         return self.order[b * self.batch_size : (b + 1) * self.batch_size]
 
     def draws(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
-        """The rows of every seed's batch, step after step, without end."""
+        """Yield the rows of every seed's batch, step after step, without end."""
         m = self.batch_size
         if self.fixed:
             yield from self._fixed(seeds, rng)
@@ -119,14 +111,10 @@ class Batching:
                 yield _equal(shuffled[:, first : first + m])
 
     def _fixed(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
-        n = self.steps_per_epoch
-        rows = np.zeros((n, self.batch_size), dtype=np.intp)
-        weights = np.zeros((n, self.batch_size))
-
-        for b, size in enumerate(self.sizes):
-            rows[b, :size] = self.batch(b)
-            weights[b, :size] = 1.0 / size
-
+        n, sizes = self.steps_per_epoch, self.sizes[:, None]
+        # What a shorter last batch lacks are rows of weight zero.
+        rows = np.resize(self.order, (n, self.batch_size))
+        weights = (np.arange(self.batch_size) < sizes) / sizes
         order = Draws(n, self.sampling, seeds, rng)
         while True:
             drawn = order.next()
@@ -153,16 +141,16 @@ class Setup:
     batch_size, fixed, sampling, shuffle
         How rows are split into batches and in which order they come.
     weights
-        Weight of each row, one in the mean, or None where all weigh the same. Those of a squared
-        loss are in X and y already.
+        Weight of each row, with mean one, or None if all are equal. For the squared loss, X and y
+        already contain the weights.
     source_rows
-        The row of the source that each row is.
+        The number of each row in the source.
     held_out
-        Rows that were set aside, without the regulariser, or None.
+        Held-out rows, without the regulariser, or None.
     target
-        The name of the target, empty where there is none.
+        The name of the target, empty if there is none.
     standardise, intercept, weighted
-        What was done with the columns, and whether rows have weights.
+        How the columns were treated, and whether rows have weights.
     seed
         Of the runs.
     """
@@ -196,7 +184,7 @@ class Setup:
         return int(self.X.shape[0])
 
     def in_source(self, rows: tuple[int, ...]) -> tuple[int, ...]:
-        """Rows by their number in the source."""
+        """The numbers of rows in the source."""
         return tuple(int(self.source_rows[r]) for r in rows)
 
     @cached_property
@@ -213,14 +201,14 @@ class Setup:
 
     @cached_property
     def model(self) -> LinearModel:
-        """The objective: all rows count the same, or all batches where they are fixed."""
+        """The objective: all rows count the same; if batches are fixed, all batches do."""
         size = self.batch_size if self.batching.fixed else self.rows
         loss = make_loss(self.loss, self.y, self.weights)
 
         return LinearModel(self.X, loss, l2=self.l2, batch_size=size)
 
     def taking(self, rows: Indices) -> Setup:
-        """The same with some of the rows, or with all of them in another order."""
+        """The same setup with some of the rows, or with all of them in another order."""
         return replace(
             self,
             X=self.X[rows],
@@ -250,7 +238,7 @@ def make_setup(
     validation: float | None = None,
     seed: int = 0,
 ) -> tuple[Setup, list[Finding]]:
-    """Check the options against the table, choose the others, and note each choice."""
+    """Check the options against the table, choose defaults, and note each choice."""
     X, y, weights, columns = table.X, table.y, table.weights, table.columns
     rows = X.shape[0]
     rule = Sampling.parse(sampling)
@@ -273,7 +261,7 @@ def make_setup(
     if standardise:
         X = standardised(X)
 
-    # A column of ones is an intercept already.
+    # A column of ones is already an intercept.
     intercept = intercept and (is_sparse(X) or not (X == 1.0).all(axis=0).any())
     if intercept:
         X, columns = with_intercept(X), (*columns, "intercept")
@@ -300,7 +288,7 @@ def make_setup(
 
 
 def _is_fixed(batches: str | None, sampling: Sampling, shuffle: int | None) -> bool:
-    """Whether batches are fixed; by default they are new each epoch, if the order allows it."""
+    """Whether batches are fixed; by default they are new each epoch if the order allows it."""
     free = sampling in (Sampling.IID, Sampling.RESHUFFLE)
     if shuffle is not None:
         seed_number("shuffle", shuffle)
@@ -331,7 +319,7 @@ def _check_size(X: Any, y: FloatArray | None) -> None:
 
 
 def _set_aside(setup: Setup, share: float) -> Setup:
-    """Hold a share of the rows out, drawn at random."""
+    """Hold out a random share of the rows."""
     part = one_number("validation", share, "positive", remedy="give a share, e.g. 0.2")
     count = round(part * setup.rows)
     if not 1 <= count <= setup.rows - 2:
@@ -376,9 +364,9 @@ def with_intercept(table: Any) -> Any:
 
 
 def standardised(X: Any) -> Any:
-    """Columns with mean 0 and variance 1; sparse ones keep their zeros, constant ones as is."""
+    """Scale columns to mean 0 and variance 1; sparse ones keep their zeros, constant ones stay."""
     mean, deviation = column_sizes(X)
-    # A deviation below 1e-12 of the mean is the rounding of a constant.
+    # A deviation below 1e-12 of the mean is the rounding error of a constant.
     varies = deviation > 1e-12 * np.abs(mean)
     scale: FloatArray = np.where(varies, deviation, 1.0)
 

@@ -1,7 +1,6 @@
-"""Growth of a method on the batches in their order, and the noise that a constant step leaves.
+"""Growth of a method on the batches in their order, and its noise floor with a constant step.
 
-Both by second moments where batches are drawn independently, otherwise from epochs or runs that
-are drawn at random.
+Both use second moments if batches are drawn independently, and otherwise random epochs or runs.
 """
 
 from __future__ import annotations
@@ -27,21 +26,21 @@ from ravine.theory.finite_sums.terms import interval
 from ravine.theory.ladder.rates import spectral_radius
 
 _EPOCHS = (12288, 3072, 768, 256, 64, 24, 8)
-"""Epochs drawn for an estimate: as many as the time allows, none if there is time for fewer. Rates
-far below 1 come from rare batches, which a few dozen epochs miss."""
+"""Numbers of epochs for an estimate: the largest that the time allows, or none. Rates far below 1
+depend on rare batches, which a few dozen epochs miss."""
 _SEEDS = (64, 32, 16)
-"""Runs of each method: as many as the time allows, none if there is time for fewer."""
+"""Numbers of runs of each method: the largest that the time allows, or none."""
 
 
 def growths(survey: Survey, method: Method, *, seconds: float) -> Growths:
-    """Growth of a method, in both senses, in the order in which the batches come."""
+    """Growth of a method in mean square and almost surely, in the order of the batches."""
     known = EpochGrowth(
         exact_gradients=float(spectral_radius(survey.curvature, method)) ** 2,
         independent=lambda: survey.moments.growth(method),
         exact=survey.exact,
         sampling=survey.batching.sampling,
         steps=survey.batching.steps_per_epoch,
-        directions=survey.basis.shape[1],
+        directions=survey.moments.dimension,
     )
     drawn = partial(epoch_products, survey, method, seconds=seconds)
     return known.growths(drawn, survey.setup.seed)
@@ -50,10 +49,10 @@ def growths(survey: Survey, method: Method, *, seconds: float) -> Growths:
 def epoch_products(survey: Survey, method: Method, *, seconds: float) -> Products | None:
     """Matrices of a whole epoch on (y - x*, x - x₋) near the minimiser, for random epochs.
 
-    In the curved directions, as columns of one run on the data. None where the directions are too
-    many, or ``seconds`` of counted work too few.
+    Computed in the curved directions, as columns of one run on the data. None if there are too many
+    directions, or too few ``seconds`` of counted work.
     """
-    k = survey.basis.shape[1]
+    k = survey.moments.dimension
     epochs = _affordable_epochs(survey, seconds)
     if epochs is None:
         return None
@@ -61,7 +60,7 @@ def epoch_products(survey: Survey, method: Method, *, seconds: float) -> Product
     model, n = survey.model, survey.batching.steps_per_epoch
     slopes = model.hessian_slopes(survey.minimiser)
     draws = survey.batching.draws(epochs, np.random.default_rng([survey.setup.seed, 11]))
-    basis = survey.basis.reshape(model.features, model.outputs, k)
+    basis = survey.moments.basis.reshape(model.features, model.outputs, k)
     columns = basis.swapaxes(1, 2).reshape(model.features, -1)
     units = np.concatenate([columns, np.zeros_like(columns)], axis=1)
     speeds = np.roll(units, k * model.outputs, axis=1)
@@ -81,7 +80,7 @@ def epoch_products(survey: Survey, method: Method, *, seconds: float) -> Product
     for state in states:
         size = np.maximum(np.abs(state.x).max(axis=(1, 2)), np.abs(state.v).max(axis=(1, 2)))
         size = np.maximum(size, 1e-300)
-        # Rescaled long before overflow.
+        # Rescaled long before they overflow.
         if (np.abs(np.log(size)) > 50.0).any():
             for points in (state.x, state.v, state.y):
                 points /= size[:, None, None]
@@ -95,8 +94,8 @@ def epoch_products(survey: Survey, method: Method, *, seconds: float) -> Product
 
 
 def _affordable_epochs(survey: Survey, seconds: float) -> int | None:
-    """How many epochs to draw; None if not even a few fit into ``seconds``."""
-    k = survey.basis.shape[1]
+    """Number of epochs to draw; None if not even a few fit into ``seconds``."""
+    k = survey.moments.dimension
     if not survey.every_direction or k > MOMENT_DIRECTIONS:
         return None
     if not survey.batching.sampling.traits.random:
@@ -115,9 +114,9 @@ def _affordable_epochs(survey: Survey, seconds: float) -> int | None:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its 95 % limits, which are equal to it where it is exact.
+    """A number with its 95 % limits; they equal the number if it is exact.
 
-    ``basis`` says where it comes from: "moments" (computed) or "runs" (measured on the data).
+    ``basis`` is its origin: "moments" (computed) or "runs" (measured on the data).
     """
 
     value: float
@@ -133,7 +132,7 @@ def computed(value: float, exact: bool = True) -> Estimate:
 
 
 def over_runs(values: FloatArray) -> Estimate | None:
-    """Mean of runs with Student's 95 % limits; None where a run diverged."""
+    """Mean of runs with Student's 95 % limits; None if a run diverged."""
     if not np.isfinite(values).all():
         return None
     if len(values) < 2:
@@ -156,10 +155,10 @@ class Floors(NamedTuple):
 def floors(
     survey: Survey, judged: Sequence[Candidate], growth: Sequence[Growths], *, budget: Budget
 ) -> list[Floors]:
-    """The floor of every recipe with a constant step that converges.
+    """The noise floor of every converging recipe with a constant step.
 
-    By exact moments where batches are drawn independently, or where an epoch is long against the
-    memory of the method. Otherwise from runs that begin at x*, where they are long enough.
+    Computed by exact moments if batches are drawn independently, or if an epoch is long compared
+    with the memory of the method. Otherwise measured in runs from x*, if they are long enough.
     """
     out = [Floors()] * len(judged)
     memory: dict[int, float] = {}
@@ -173,8 +172,7 @@ def floors(
         if survey.interpolates:
             # If x* minimises every batch, only rounding remains.
             out[i] = Floors(computed(0.0), computed(0.0))
-        # In an epoch this much longer than the memory, fixed and random batches cannot be
-        # distinguished.
+        # If an epoch is this much longer than the memory, fixed and random batches are equivalent.
         elif independent or steps * 30.0 < survey.batching.steps_per_epoch:
             out[i] = _moment_floor(survey, candidate.method)
         else:
@@ -203,11 +201,11 @@ def _moment_floor(survey: Survey, method: Method) -> Floors:
 def _measured(
     survey: Survey, judged: Sequence[Candidate], memory: dict[int, float], budget: Budget,
 ) -> Iterator[tuple[int, Floors]]:  # fmt: skip
-    """Runs from the minimiser, in groups of like memory, short ones first."""
+    """Runs from the minimiser, in groups of similar memory, the shortest first."""
     seconds = budget.begin("following runs to their noise floors")
     order = sorted(memory, key=lambda i: memory[i])
     while order:
-        # Methods of like memory run side by side.
+        # Methods of similar memory run side by side.
         alike = [i for i in order if memory[i] <= 4.0 * memory[order[0]]]
 
         # One at a time if they do not all fit.
@@ -219,7 +217,7 @@ def _measured(
             budget.leave_out("noise floors of slow methods")
             return
 
-        # The rest is shared with the next groups, which take longer.
+        # The remaining time is shared with the next groups, which take longer.
         runs_of, work = plan
         blocks = int(np.clip(0.5 * seconds / work, 1, 8))
         recipes = [judged[i].recipe for i in group]
@@ -241,7 +239,7 @@ def _plan(
 ) -> tuple[dict[str, Any], float] | None:
     """Runs whose second half is at the floor, on as many seeds as ``seconds`` allow; their work."""
     per_epoch = survey.batching.steps_per_epoch
-    # A run from x* is at its floor after six memories, 1/(1 - rate) steps each: e^-12.
+    # A run from x* is at its floor after six memories of 1/(1 - rate) steps each: e^-12 remains.
     epochs = math.ceil(2.0 * 6.0 * memory / per_epoch)
     steps = max(2 * epochs, 20) * per_epoch
 

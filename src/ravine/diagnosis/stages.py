@@ -10,14 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ravine.arguments import (
-    LEAST,
-    MOST,
-    Refusal,
-    one_number,
-    overflow_allowed,
-    whole,
-)
+from ravine.arguments import LEAST, MOST, Refusal, one_number, overflow_allowed, whole
 from ravine.diagnosis.candidates import Candidate, candidates
 from ravine.diagnosis.causes import affordable, disagreement, remedies, standardised_race
 from ravine.diagnosis.columns import batch_findings, column_findings
@@ -36,12 +29,12 @@ from ravine.tables import Finding, Table, as_table
 from ravine.theory.finite_sums.epochs import Growths
 
 USUAL_EPOCHS = 30
-"""Default number of epochs of a run, as is common for linear models."""
+"""Default number of epochs of a run, a common choice for linear models."""
 _ALWAYS_SHOWN = ("certified", "safe", "iid")
-"""Guarantees are shown whatever the runs did."""
+"""Guaranteed methods, which are shown whatever the result of their runs."""
 _LENGTH_RECIPES = 12
 _LENGTH_SEEDS = 2
-"""Number of runs that has to fit into the time for the planned epochs."""
+"""Number of runs that must fit into the time for the planned epochs."""
 
 
 @overflow_allowed
@@ -73,60 +66,59 @@ def diagnose(
 ) -> Diagnosis:
     """Find settings that converge on data, and say why others do not.
 
-    The objective is the mean over all rows of loss(x_rᵀ W, y_r) + l2/2 ‖W‖². For the squared loss
-    all statements hold everywhere. For other losses rates are those of the quadratic at the
-    minimiser, the certificate comes from curvature bounds that hold everywhere, and what is
-    recommended is measured on the loss itself.
+    The objective is the mean over all rows of loss(x_rᵀ W, y_r) + l2/2 ‖W‖². For the squared loss,
+    all statements hold everywhere. For other losses, rates are those of the quadratic approximation
+    at the minimiser, the certificate comes from curvature bounds that hold everywhere, and the
+    recommendation is measured on the loss itself.
 
     Parameters
     ----------
     X, y
         Data as in :func:`ravine.tables.as_table`: a table that was read, a data frame, an array or
         a scipy sparse matrix, and a target of shape (rows,) or (rows, 1), or the name of a column.
-        Columns may depend on each other: runs from zero find the minimiser of
-        least norm, and mu is the least positive curvature.
+        Columns may depend on each other: runs from zero converge to the minimiser of smallest norm,
+        and mu is the smallest positive curvature.
     loss
         A name of :func:`ravine.from_data`. Default: by :func:`ravine.tables.target_kind` of the
         target, squared for numbers, logistic for two labels, multinomial for more.
     l2
         Weight of the regulariser. Default: 0 for the squared loss, 1/rows otherwise.
     batch_size
-        Rows in a batch, from 1 to all. Default: 32, or all if there are fewer.
+        Rows per batch, at least 1. Default: 32, or all rows if there are fewer.
     batches
-        ``"new"``: every epoch has new batches, as those of a shuffling data loader. ``"fixed"``:
-        they stay the same, each counts the same, and the objective is their mean. Default:
-        new ones, where the order of the batches allows it.
+        ``"new"``: every epoch has new batches, as with a shuffling data loader. ``"fixed"``: they
+        stay the same, each counts the same, and the objective is their mean. Default: new, if the
+        order of the batches allows it.
     sampling
         The order of the batches, one of :class:`ravine.Sampling`. All but ``reshuffle`` and ``iid``
         need fixed batches.
     alpha, beta, gamma
-        The method to be judged; the textbook Nesterov parameters unless ``alpha`` is given.
+        The method to judge. Default: the textbook Nesterov parameters.
     shuffle
-        Seed of the order of the rows in fixed batches, None for the order given.
+        Seed of the order of the rows in fixed batches; None keeps the given order.
     standardise
-        Scale the columns to mean 0 and variance 1 first (sparse ones to variance 1). Default:
-        a table that was read is scaled, and arrays stay as they are.
+        Scale the columns to mean 0 and variance 1 first (sparse ones to variance 1). Default: yes
+        for a table that was read, no for arrays.
     intercept
-        Append a column of ones. Default: to a table that was read, not to arrays.
+        Append a column of ones. Default: yes for a table that was read, no for arrays.
     validation
-        Share of the rows that is held out, between 0 and 1; their loss is reported.
+        Share of rows to hold out, between 0 and 1; their loss is reported.
     epochs, seeds, seed
-        Length, number and seed of the runs on the data. Default: by the size of the data.
+        Length, number and seed of the runs on the data. Defaults depend on the size of the data.
     time
-        Seconds of work that the diagnosis may take, counted for an ordinary core and not by a
-        clock; ``left_out`` lists what did not fit.
+        Budget in seconds, counted as work of an ordinary core and not measured by a clock;
+        ``left_out`` lists what did not fit.
     columns, name, findings
-        Names for the report (a table that was read has its own), and findings that are already
-        known.
+        Names for the report (a table that was read has its own), and known findings.
     try_remedies
-        Whether to try what would change the verdict.
+        Whether to search for changes that would improve the verdict.
     tell
-        Called with (stage, share of the time spent) as stages begin.
+        Called with (stage, share of the time spent) when a stage begins.
 
     Returns
     -------
     Diagnosis
-        With ``answer`` in words, ``code()`` to paste, ``predictions``, ``recommendation``,
+        With ``answer`` in words, ``code()`` to copy, ``predictions``, ``recommendation``,
         ``remedies`` and ``to_dict()``.
 
     Examples
@@ -148,14 +140,20 @@ def diagnose(
         intercept=was_read if intercept is None else intercept, validation=validation, seed=seed,
     )  # fmt: skip
 
-    yours = _method(alpha, beta, gamma)
+    yours = None
+    if alpha is not None:
+        step = one_number("alpha", alpha, "positive", remedy="give a step size, e.g. 0.01")
+        yours = Method(step, 0.0 if beta is None else beta, gamma)
+    elif beta is not None or gamma is not None:
+        raise Refusal("alpha", "given with beta or gamma", "none", "add a step size")
+
     if epochs is not None:
         epochs = whole("epochs", epochs, 1, remedy="give the epochs of a run, e.g. 30")
 
     if seeds is not None:
         seeds = whole("seeds", seeds, 1, remedy="give the number of runs, e.g. 8")
 
-    # Many small products: more threads are slower, and would change the last digits.
+    # For many small products, more threads are slower, and they would change the last digits.
     with one_blas_thread():
         result = _diagnose(setup, yours, budget, epochs, seeds, try_remedies)
 
@@ -207,7 +205,7 @@ def _diagnose(
         scaled = standardised_race(seen, best_of(predictions), steps, budget)
 
     if computed and subject.outcome not in (Outcome.CONVERGES, Outcome.STALLS):
-        tried = remedies(seen, yours, cause.rows, budget=budget)
+        tried = remedies(seen, yours, tuple(cause.leading) or cause.rows, budget=budget)
 
     # The intercept is constant by design and not worth reporting.
     own = setup.X[:, : setup.features] if setup.intercept else setup.X
@@ -232,22 +230,12 @@ def _diagnose(
 
 
 def _check_curvature(seen: Survey) -> None:
-    """Refuse a loss without curvature at its minimiser, which is then nearly infinite."""
+    """Refuse a loss without curvature at its minimiser, which then is nearly at infinity."""
     mu, L = float(seen.minimum.spectrum[0]), float(seen.minimum.spectrum[-1])
     if not (LEAST <= mu <= L <= MOST and np.isfinite(seen.minimiser).all()):
         rule = f"such that the curvature at the minimum is between {LEAST:g} and {MOST:g}"
         remedy = "add some, e.g. l2=1e-3, or standardise the columns"
         raise Refusal("l2", rule, f"{mu:.3g} to {L:.3g}", remedy)
-
-
-def _method(alpha: float | None, beta: float | None, gamma: float | None) -> Method | None:
-    if alpha is not None:
-        step = one_number("alpha", alpha, "positive", remedy="give a step size, e.g. 0.01")
-        return Method(step, 0.0 if beta is None else beta, gamma)
-    if beta is not None or gamma is not None:
-        raise Refusal("alpha", "given with beta or gamma", "none", "add a step size")
-
-    return None
 
 
 def _length(seen: Survey, epochs: int | None, budget: Budget) -> tuple[int, int]:
@@ -256,7 +244,7 @@ def _length(seen: Survey, epochs: int | None, budget: Budget) -> tuple[int, int]
     # A table of one batch has epochs of one step.
     planned = max(USUAL_EPOCHS, math.ceil(60 / n)) if epochs is None else epochs
 
-    # Both the narrowest race and the comparison have to fit.
+    # The narrowest race and the comparison must both fit.
     epoch = n * step_work(seen.model, seen.batching, _LENGTH_RECIPES, _LENGTH_SEEDS)
     once = level_work(seen, LEVELS[0], 0)
     by_race = (LONGEST_RACE * budget.seconds - once) / (level_work(seen, LEVELS[0], n) - once)
@@ -273,7 +261,7 @@ def _length(seen: Survey, epochs: int | None, budget: Budget) -> tuple[int, int]
 def _finalists(
     seen: Survey, judged: list[Candidate], runs: Runs, *, growth_of: Callable[[Method], Growths]
 ) -> list[int]:
-    """The recipe of each kind with the least loss; for ravine's own, among those that converge."""
+    """The recipe of each kind with the smallest loss; ravine's own must also converge."""
     loss = runs.excess[-1].mean(axis=0)
     near = runs.steps_to(NEAR * seen.start_excess)
     kept: dict[str, int] = {}
@@ -294,12 +282,12 @@ def _finalists(
 
 
 def _only_if_safe(candidate: Candidate) -> bool:
-    """Whether a method is shown only where it converges: ravine's own, except for guarantees."""
+    """Whether a method is shown only if it converges: ravine's own, except guarantees."""
     return candidate.recommended and candidate.key not in _ALWAYS_SHOWN
 
 
 def _shown(predictions: list[Prediction]) -> list[int]:
-    """Drop ravine's own that do not converge, and a fast choice that is not the fastest."""
+    """Drop ravine's own methods that do not converge, and a fast choice that is not the fastest."""
     fastest = min((p.steps_to_1_percent for p in predictions if p.safe), default=math.inf)
     return [
         i

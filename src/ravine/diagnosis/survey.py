@@ -1,4 +1,4 @@
-"""The objective at its minimiser: curvature of the whole and of the batches, second moments."""
+"""The objective at its minimiser: its curvature, that of the batches, and second moments."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.diagnosis.minimum import Minimum, minimum_of
 from ravine.diagnosis.setup import Batching, Setup
+from ravine.diagnosis.work import loss_work
 from ravine.problems import LinearModel
 from ravine.problems.linear_model import Indices
 from ravine.theory.finite_sums.positive_map import RowDeviations
 from ravine.theory.finite_sums.second_moments import SecondMoments
 
 MOMENT_DIRECTIONS = 128
-"""Up to this many coordinates second moments are followed in full."""
+"""Up to this many coordinates, second moments cover all directions."""
 
 _ROW_NUMBERS = 1e7
-"""Most numbers of rows in second moments, k d² for k rows in d directions: 10 ms a product."""
+"""Largest size k d² of second moments of k rows in d directions: 10 ms per product."""
 _BATCH_NUMBERS = 5e7
-"""Most numbers of batches in second moments, k d³ for k batches: 10 ms a product."""
+"""Largest size k d³ of second moments of k batches: 10 ms per product."""
 _LEAST_SAMPLE = 96
-"""Batches or rows in a sample at least; a quarter of them are the heaviest, the rest random."""
+"""Smallest sample of batches or rows; a quarter of it are the heaviest, the rest is random."""
 _TOP = 40
 _LOW = 8
 _HEAVY_DIRECTIONS = 12
-"""Directions that are followed where there are too many: of the largest curvature of the whole,
-of the least, and of the heaviest rows."""
+"""Numbers of directions used if there are too many: those of largest curvature, of smallest
+curvature, and of the heaviest rows."""
 _SHOWN_BATCHES = 400
-"""Batches of the first epoch whose curvature is computed for the report."""
+"""Number of batches of the first epoch whose curvature is computed for the report."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,23 +45,21 @@ class Survey:
     setup
         The data and the options.
     minimum
-        The minimiser, the least value, and the spectrum of the Hessian there.
+        The minimiser, the minimum, and the spectrum of the Hessian there.
     local
-        Extreme eigenvalues (mu_b, L_b) at x* of the batches of one epoch, or of the first few
-        hundred of them, shape (n, 2).
+        Extreme eigenvalues (mu_b, L_b) at x* of the batches of one epoch (at most a few hundred),
+        shape (n, 2).
     bounds
-        Bounds (mu, L) that hold everywhere: of each fixed batch, shape (n, 2), or one pair for
-        every batch that can ever be drawn, shape (1, 2).
+        Bounds (mu, L) that hold everywhere: for each fixed batch, shape (n, 2), or one pair for all
+        batches that can be drawn, shape (1, 2).
     gradient_sizes
         ‖∇f_b(x*)‖ of the batches in ``local``, shape (n,).
     moments
-        Second moments of what a step draws.
+        Second moments of the batch that a step draws.
     sample
-        Indices of the rows (or of the batches, if they are fixed) in ``moments``.
+        Indices of the rows (of the batches, if they are fixed) in ``moments``.
     sure
-        Of the sample, the first ``sure`` are the heaviest; the others are a random draw.
-    basis
-        Directions of ``moments`` as columns, shape (d, k).
+        The first ``sure`` of the sample are the heaviest; the others are a random draw.
     """
 
     setup: Setup
@@ -71,7 +70,6 @@ class Survey:
     moments: SecondMoments
     sample: Indices
     sure: int
-    basis: FloatArray
 
     @property
     def model(self) -> LinearModel:
@@ -85,17 +83,17 @@ class Survey:
 
     @property
     def minimiser(self) -> FloatArray:
-        """The point x*, of least norm if there are many, shape (d,)."""
+        """The minimiser x*, that of smallest norm if there are many, shape (d,)."""
         return self.minimum.point
 
     @property
     def curvature(self) -> Curvature:
-        """Least positive and largest curvature of the whole objective at its minimiser."""
+        """Smallest positive and largest curvature of the whole objective at its minimiser."""
         return Curvature(self.minimum.spectrum[0], self.minimum.spectrum[-1])
 
     @property
     def certified_curvature(self) -> Curvature | None:
-        """Bounds mu and L of all batches, everywhere; None where some batch may be flat."""
+        """Bounds mu and L of all batches, everywhere; None if some batch may be flat."""
         mu = float(self.bounds[:, 0].min())
         L = float(self.bounds[:, 1].max())
         if mu <= 64 * np.finfo(float).eps * L:
@@ -104,24 +102,15 @@ class Survey:
         # Wider by more than the rounding of an eigenvalue.
         return Curvature(mu * (1.0 - 1e-9), L * (1.0 + 1e-9))
 
-    @cached_property
-    def heaviest_row(self) -> float:
-        """Largest curvature that a single row can have, everywhere."""
-        top = float(row_sizes(self.model).max())
-        bound = self.model.loss.curvature_bound * top + self.model.l2
-
-        # Never below that of the whole objective.
-        return max(bound, float(self.curvature.L))
-
     @property
     def complete(self) -> bool:
-        """Whether ``moments`` holds everything that a step can draw rather than a sample."""
+        """Whether ``moments`` covers everything that a step can draw, not only a sample."""
         drawn = self.batching.steps_per_epoch if self.batching.fixed else self.batching.rows
         return len(self.sample) == drawn
 
     @property
     def every_direction(self) -> bool:
-        """Whether ``moments`` holds every direction in which the objective is curved."""
+        """Whether ``moments`` covers every direction in which the objective is curved."""
         return self.moments.dimension == len(self.minimum.spectrum)
 
     @property
@@ -147,7 +136,7 @@ class Survey:
 
     @property
     def start_square(self) -> float:
-        """‖x_0 - x*‖² of the start, which is zero."""
+        """‖x_0 - x*‖² for the start x_0 = 0."""
         return float(np.sum(self.minimiser**2))
 
     @cached_property
@@ -167,7 +156,8 @@ class Survey:
     def excess(self, points: FloatArray) -> FloatArray:
         """Excess f - f* of points (seeds, features, runs * outputs): (seeds, runs)."""
         if self._roots is None:
-            # At the minimiser the difference of two equal losses may round to less than zero.
+            # At the minimiser, the difference of two equal losses may be rounded to a negative
+            # number.
             return np.maximum(self.model.objectives(points) - self.minimum.value, 0.0)
 
         turned = self._roots @ (points - self.minimiser[:, None])
@@ -175,38 +165,52 @@ class Survey:
 
 
 def survey(setup: Setup, *, seconds: float = math.inf) -> Survey:
-    """Find the minimiser, the curvature of the whole and of the batches, and second moments.
+    """Find the minimiser, the curvature of the objective and the batches, and second moments.
 
     The search for the minimiser of wide data ends after about ``seconds`` of counted work.
     """
     model, batching = setup.model, setup.batching
-    minimum = minimum_of(model, seconds=seconds)
+    minimum = minimum_of(model, products=seconds / (4.0 * loss_work(model, 1, 1)))
     point, sizes = minimum.point, row_sizes(model)
     n = batching.steps_per_epoch
     shown = [batching.batch(b) for b in range(n if batching.fixed else min(n, _SHOWN_BATCHES))]
+    gradients = np.stack([model.row_gradient(rows, point) for rows in shown])
 
     if batching.fixed and model.quadratic:
         local = model.batch_curvatures
     else:
         local = np.stack([_local(model, point, rows) for rows in shown])
 
-    bounds = model.batch_curvatures if batching.fixed else _any_batch(model, batching, sizes)
-    gradients = np.stack([model.row_gradient(rows, point) for rows in shown])
     values, basis = _directions(model, minimum, sizes)
     k = len(values)
 
-    # A step draws fixed batches, or rows.
     if batching.fixed:
+        bounds = model.batch_curvatures
         sample, weights, sure = _sample(n, _BATCH_NUMBERS / k**3, local[:, 1])
-        moments = _batch_moments(model, [shown[i] for i in sample], weights, point, values, basis)
+        H = np.stack([_mean_hessian(model, point, shown[i], basis) for i in sample])
+        H = 0.5 * (H + np.swapaxes(H, 1, 2)) + np.diag(model.l2 - values)
+        moments = SecondMoments(values, H, weights, gradients[sample] @ basis, basis)
     else:
-        numbers = (k * model.outputs) ** 2
-        sample, weights, sure = _sample(batching.rows, _ROW_NUMBERS / numbers, sizes)
+        # The largest eigenvalue of a mean of rows is at most the mean of ‖x_r‖². Drawn with
+        # replacement, one row may fill a batch.
+        heaviest = np.sort(sizes)[-1 if batching.replaced else -int(batching.sizes.min()) :]
+        top = model.loss.curvature_bound * float(heaviest.mean())
+        bounds = np.array([[model.l2, top + model.l2]])
+
+        # A batch varies as a row does, less by a factor: E[Δ X Δ] and E[z zᵀ] need nothing else.
+        sample, weights, sure = _sample(
+            batching.rows, _ROW_NUMBERS / (k * model.outputs) ** 2, sizes
+        )
+        weights = weights / weights.sum()
         factor = batching.variance_factor
-        moments = _row_moments(model, sample, weights, point, values, basis, factor)
+        roots = np.swapaxes(model.row_roots(sample, point, basis), 1, 2)
+        z = model.row_gradients(sample, point, basis)
+        z = np.sqrt(factor) * (z - weights @ z)
+        deviations = RowDeviations(roots, weights, factor)
+        moments = SecondMoments(values, deviations, gradients=z, basis=basis)
 
     norms = np.linalg.norm(gradients, axis=1)
-    return Survey(setup, minimum, local, bounds, norms, moments, sample, sure, basis)
+    return Survey(setup, minimum, local, bounds, norms, moments, sample, sure)
 
 
 def row_sizes(model: LinearModel) -> FloatArray:
@@ -215,15 +219,6 @@ def row_sizes(model: LinearModel) -> FloatArray:
         return np.asarray(model.X.multiply(model.X).sum(axis=1)).ravel()
 
     return np.asarray(np.einsum("ij,ij->i", model.X, model.X))
-
-
-def _any_batch(model: LinearModel, batching: Batching, sizes: FloatArray) -> FloatArray:
-    """Bounds of every batch that can be drawn: λ_max of a mean is at most the mean of ‖x_r‖²."""
-    heaviest = np.sort(sizes)[-int(batching.sizes.min()) :]
-    # Drawn with replacement, one row may fill a batch.
-    top = heaviest[-1] if batching.replaced else heaviest.mean()
-
-    return np.array([[model.l2, model.loss.curvature_bound * float(top) + model.l2]])
 
 
 def _local(model: LinearModel, point: FloatArray, rows: Indices) -> FloatArray:
@@ -248,9 +243,10 @@ def _mean_hessian(
 def _directions(
     model: LinearModel, minimum: Minimum, sizes: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues of the Hessian, and the directions that are followed, in which it is diagonal.
+    """Eigenvalues of the Hessian, and the directions of second moments, in which it is diagonal.
 
-    All that are curved, or those of the largest curvature, the least, and the heaviest rows.
+    These are all curved directions, or those of largest and smallest curvature and of the heaviest
+    rows.
     """
     vectors = minimum.vectors
     if minimum.full and vectors.shape[1] <= MOMENT_DIRECTIONS:
@@ -273,40 +269,12 @@ def _directions(
     return values, np.asarray(basis @ turn)
 
 
-def _row_moments(
-    model: LinearModel, rows: Indices, weights: FloatArray, point: FloatArray, values: FloatArray,
-    basis: FloatArray, factor: float,
-) -> SecondMoments:  # fmt: skip
-    """Moments of batches that are fresh draws of rows, from single rows.
-
-    A batch varies as a row does, less by ``factor``: E[Δ X Δ] and E[z zᵀ] need nothing else.
-    """
-    weights = weights / weights.sum()
-    roots = np.swapaxes(model.row_roots(rows, point, basis), 1, 2)
-    z = model.row_gradients(rows, point, basis)
-    z -= weights @ z
-    deviations = RowDeviations(roots, weights, factor)
-
-    return SecondMoments(values, deviations, gradients=np.sqrt(factor) * z, basis=basis)
-
-
-def _batch_moments(
-    model: LinearModel, batches: list[Indices], weights: FloatArray, point: FloatArray,
-    values: FloatArray, basis: FloatArray,
-) -> SecondMoments:  # fmt: skip
-    """Moments of fixed batches."""
-    H = np.stack([_mean_hessian(model, point, rows, basis) for rows in batches])
-    H = 0.5 * (H + np.swapaxes(H, 1, 2)) + np.diag(model.l2 - values)
-    z = np.stack([basis.T @ model.row_gradient(rows, point) for rows in batches])
-
-    return SecondMoments(values, H, weights, z, basis)
-
-
 def _sample(count: int, most: float, heaviness: FloatArray) -> tuple[Indices, FloatArray, int]:
-    """Everything if it fits; otherwise the heaviest, and a random draw of the others.
+    """Everything if it fits; otherwise the heaviest and a random draw of the others.
 
-    Heavy ones are drawn more often, and weigh less: what one adds to a second moment goes with
-    the square of its curvature. Returns indices, weights, and how many are the heaviest.
+    Heavy ones are drawn more often and weigh less, because a contribution to a second moment is
+    proportional to the square of the curvature. Returns indices, weights, and the number of
+    heaviest ones.
     """
     size = int(max(most, _LEAST_SAMPLE))
     if count <= size:

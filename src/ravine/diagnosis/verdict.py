@@ -1,4 +1,4 @@
-"""The sentences of an answer: what to do, what is wrong and why, what is certain."""
+"""The sentences of an answer: what to do, what is wrong and why, what is guaranteed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ if TYPE_CHECKING:
     from ravine.diagnosis.diagnosis import Diagnosis
 
 _DRIVES = 0.3
-"""Share of the instability from which one batch or row is named as its cause."""
+"""Smallest share of the instability at which a batch or row is named as its cause."""
 _HEAVY = 1.5
-"""Times the average curvature from which a batch or row is a cause at all."""
-_NAMED_SHARE = 0.1
-"""Share of the instability from which a further row is named."""
+"""Smallest ratio to the average curvature at which a batch or row is a cause."""
 _QUICKER = 0.8
 """The fast choice is named if it takes less than this share of the time."""
 _SMALLEST = 1e-5
 _LARGEST = 1e4
-"""Shares outside this range are given as a bound."""
+"""Shares outside this range are shown as bounds."""
 
 
 def what_to_do(result: Diagnosis) -> str:
@@ -112,19 +110,19 @@ def notes(result: Diagnosis) -> tuple[str, ...]:
 
 
 def percent(share: float, *, short: bool = False) -> str:
-    """A share as a percentage with three digits; in few characters where ``short``."""
+    """Format a share as a percentage with three digits; ``short`` saves characters."""
     if not math.isfinite(share):
         return "diverged"
     if 0.0 < share < _SMALLEST:
         return f"{'<' if short else 'less than'} {100.0 * _SMALLEST:g} %"
     if share > _LARGEST:
-        return f"{'>' if short else 'more than'} {100.0 * _LARGEST:,.0f} %"
+        return "> 1e6 %" if short else "more than 1,000,000 %"
 
     return f"{100.0 * share:.3g} %" if share < 9.995 else f"{100.0 * share:,.0f} %"
 
 
 def times(ratio: float) -> str:
-    """A ratio with two digits, without an exponent."""
+    """Format a ratio with two digits, without an exponent."""
     if ratio >= 1e6:
         return "more than a million"
 
@@ -132,7 +130,7 @@ def times(ratio: float) -> str:
 
 
 def left_words(result: Diagnosis, excess: Estimate | None) -> str:
-    """An excess loss as a share of the start's: one number if the runs are accurate, or two."""
+    """An excess loss as a share of that at the start: one number, or two if runs are inaccurate."""
     if excess is None:
         return percent(math.inf)
     if excess.high <= 0.0:
@@ -165,7 +163,7 @@ def _subject(result: Diagnosis) -> str:
 
 
 def _over(recipe: Recipe, epochs: int) -> str:
-    """A recipe with the epochs of its schedule."""
+    """Describe a recipe with the epochs of its schedule."""
     many = counted(epochs, "epoch")
     if recipe.averaged:
         return f"{parameters(recipe.method)}, averaging the second half of {many}"
@@ -174,7 +172,7 @@ def _over(recipe: Recipe, epochs: int) -> str:
 
 
 def _useless(result: Diagnosis) -> str:
-    """Why a bounded method does not learn: its noise floor, or where its runs ended."""
+    """Say why a bounded method does not learn: its noise floor, or where its runs ended."""
     after, floor = result.subject.excess_after, result.subject.excess_floor
     if floor is not None and floor.value >= result.survey.start_excess:
         return f"its noise floor is {_times_as(result, floor)} high as the excess loss at the start"
@@ -186,13 +184,13 @@ def _useless(result: Diagnosis) -> str:
 
 
 def _times_as(result: Diagnosis, excess: Estimate) -> str:
-    """An excess loss over the start's: "as", or "7.6 times as"."""
+    """Compare an excess loss with that at the start: "as", or "7.6 times as"."""
     ratio = result.share(excess.value)
     return "as" if ratio < 1.05 else f"{times(ratio)} times as"
 
 
 def _settles(result: Diagnosis) -> str:
-    """Where a method that converges ends: at the minimum, at a noise floor, or still on the way."""
+    """Say where a converging method ends: at the minimum, at a noise floor, or before either."""
     subject = result.subject
     after, floor = subject.excess_after, subject.excess_floor
     pace = f"the error shrinks by a factor of {rate_digits(subject.rate)} per step"
@@ -203,36 +201,40 @@ def _settles(result: Diagnosis) -> str:
         return pace
 
     share = left_words(result, after)
-    # Once the start is forgotten, only noise remains.
+    # Once the start no longer matters, only noise remains.
     settled = subject.rate ** (2.0 * result.steps) < 1e-3 * result.share(after.value)
     settled = settled or (floor is not None and after.value < 2.0 * floor.value)
 
     if settled and subject.candidate.recipe.constant:
-        return f"{pace} until it reaches a noise floor of {share} of the excess loss"
+        return f"{pace} until it reaches a noise floor of {share} of the initial excess loss"
 
     below = f" (its noise floor is {percent(result.share(floor.value))})" if floor else ""
     return f"after {result.epochs} epochs, {share} of the excess loss remains{below}"
 
 
 def _cause(result: Diagnosis) -> str:
-    """Which rows or batches make the method unstable, and along which columns."""
+    """Say which rows or batches make the method unstable, and along which columns."""
     why = result.disagreement
     along = f"mostly along {' and '.join(repr(name) for name, _ in why.columns[:2])}"
     if not (why.shares[0] >= _DRIVES and why.ratios[0] > _HEAVY):
         who = "single batch" if why.batches else "small group of rows"
         return f"The batches disagree, {along}; no {who} is to blame."
 
-    has = f"has {times(why.ratios[0])} times the average curvature, {along}"
     if why.batches:
+        lead = {why.batches[0]: why.shares[0]}
+        who = f"batch {why.batches[0]}"
         rows = f" ({named_rows(why.rows)})" if why.rows else ""
-        return f"Batch {why.batches[0]} causes {100 * why.shares[0]:.0f} % of it: it {has}{rows}."
+    else:
+        lead = why.leading
+        who, rows = named_rows(tuple(lead)), ""
 
-    both = zip(why.rows, why.shares, strict=True)
-    lead = {row: share for row, share in both if share >= _NAMED_SHARE}
-    verb, worst = ("causes", "it") if len(lead) == 1 else ("cause", f"row {why.rows[0]}")
-    names = named_rows(tuple(lead)).capitalize()
+    verb, worst = "causes", "its curvature"
+    if len(lead) > 1:
+        verb, worst = "cause", f"the curvature of row {why.rows[0]}"
 
-    return f"{names} {verb} {100 * sum(lead.values()):.0f} % of it: {worst} {has}."
+    share = f"{100 * sum(lead.values()):.0f} % of the instability"
+    far = f"{times(why.ratios[0])} times the average"
+    return f"{who.capitalize()} {verb} {share}: {worst} is {far}, {along}{rows}."
 
 
 def _fastest(result: Diagnosis) -> str:
@@ -247,7 +249,7 @@ def _fastest(result: Diagnosis) -> str:
 
 
 def _changes(result: Diagnosis) -> str:
-    """Changes that would make the judged setting converge."""
+    """List changes that would make the judged setting converge."""
     name = _subject(result)
     works = [r.action for r in result.remedies if r.works]
     if works:

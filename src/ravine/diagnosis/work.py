@@ -1,7 +1,7 @@
-"""The cost of runs, counted before they begin, and the budget for it.
+"""The cost of runs, counted before they start, and the budget for it.
 
-What a diagnosis tries and how often it runs is chosen by counted seconds of an ordinary core and
-not by a clock, so that the same command gives the same answer on a busy machine and on an idle one.
+Counted seconds of an ordinary core, not a clock, decide what a diagnosis tries and how often it
+runs, so that the same command gives the same answer on a busy and on an idle machine.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ravine.diagnosis.setup import Batching
 from ravine.problems import LinearModel
 
 Tell: TypeAlias = Callable[[str, float], None]
-"""Called with the stage that begins and the share of the work done so far."""
+"""Called with a new stage and the share of the work done so far."""
 
 USUAL_TIME = 60.0
 """Default budget of a diagnosis in seconds."""
@@ -23,12 +23,12 @@ _CALLS = 6e-5
 _NUMBER = 2e-9
 """Seconds to copy or update a number in memory, or to multiply it in a sparse product."""
 _PRODUCT = 0.25e-9
-"""Seconds of a multiplication in a product of small matrices; each step has two of them."""
+"""Seconds of a multiplication in a product of small matrices; each step has two products."""
 _PASS = 0.05e-9
 """Seconds of a multiplication in a product with the whole table."""
 _SCORE = {"squared": 3e-9, "huber": 6e-9}
 _EXPONENTIAL = 25e-9
-"""Seconds for the slope of one score, which is an exponential for most losses."""
+"""Seconds for the slope of one score, an exponential for most losses."""
 
 
 def step_work(model: LinearModel, batching: Batching, runs: int, seeds: int) -> float:
@@ -70,23 +70,23 @@ STAGES = {
     "racing on standardised columns": 0.02,
     "trying remedies": 0.03,
 }
-"""The stages of a diagnosis in words, and the shares of the total time that they may take; small
-data take only a few of 60 seconds."""
+"""The stages of a diagnosis, and the shares of the total time that they may take. Small data need
+only a few of 60 seconds."""
 LONGEST_RACE = 0.2
 LONGEST_RUNS = 0.15
-"""Shares that the least work of a stage may take where it does not fit into its own: a machine
-three times slower than the one that work is counted on still keeps the time."""
+"""Larger shares, for the minimal work of a stage that does not fit into its own share. A machine
+three times slower than the ordinary core still keeps the time."""
 
 
 class Budget:
-    """Counted seconds of work for the whole diagnosis, and a list of what did not fit.
+    """A budget of counted seconds for the whole diagnosis, and a list of what did not fit.
 
     It does not depend on a clock: the same command gives the same answer on every machine.
 
     Parameters
     ----------
     seconds
-        For everything together.
+        The total.
     tell
         Called when a stage begins.
 
@@ -104,17 +104,17 @@ class Budget:
 
     @property
     def spent(self) -> float:
-        """Seconds on the clock since the beginning, for the report only."""
+        """Seconds on the clock since the start, for the report only."""
         return time.perf_counter() - self._begun
 
     def begin(self, stage: str) -> float:
-        """Begin a stage of ``STAGES``; return the counted seconds that it may take."""
+        """Start a stage of ``STAGES``; return the counted seconds that it may take."""
         if self._tell is not None:
             self._tell(stage, min(1.0, self.spent / self.seconds))
 
         return STAGES[stage] * self.seconds
 
     def leave_out(self, what: str) -> None:
-        """Remember what was not computed, or is less accurate, within the budget."""
+        """Note what was not computed, or is less accurate, because of the budget."""
         if what not in self.left_out:
             self.left_out.append(what)

@@ -1,1 +1,1 @@
-"""Running the methods: random numbers, the scalar step, kernels and sweeps."""
+"""Simulate the methods: random numbers, the scalar step, kernels and sweeps."""

@@ -1,8 +1,8 @@
-"""Running the tiles of a sweep on the workers of a Dask cluster.
+"""Run the tiles of a sweep on the workers of a Dask cluster.
 
-A worker runs one tile at a time, on as many threads as it was started with. A tile whose worker
-dies is given to another worker by Dask; finished tiles are with the driver already. Every tile
-comes back with the ``numerics`` of its worker: one that would not give the same bits is refused.
+A worker runs one tile at a time, on as many threads as it was started with. If a worker dies, Dask
+gives its tile to another worker; the driver already has all finished tiles. Every tile comes back
+with the ``numerics`` of its worker; a worker that would compute other bits is refused.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from ravine.engine.tiles import Part, Tile, run_tile
 if TYPE_CHECKING:
     from distributed import Client
 
-_AHEAD = 2  # tiles that wait at each thread of a worker, so that none idles between two
-_TIMEOUT = 10.0  # seconds to find the scheduler, and to take leave of it
+_AHEAD = 2  # waiting tiles per thread of a worker, so that no thread is idle between tiles
+_TIMEOUT = 10.0  # seconds to connect to the scheduler, and to disconnect
 _PATIENCE = 10.0  # seconds without any worker, unless RAVINE_WAIT_FOR_WORKERS says otherwise
-_LONGEST_GREETING = 1 << 20  # bytes; letters of another protocol read as 10**18
-_LOOK = 1.0  # seconds between two looks at whether the cluster is still there
-_PAUSE = 0.002  # seconds between two looks for a tile; workers have the next one already
+_LONGEST_GREETING = 1 << 20  # bytes; the text of another protocol would read as about 10**18
+_LOOK = 1.0  # seconds between two checks that the cluster is still there
+_PAUSE = 0.002  # seconds between two checks for a tile; workers already have the next one
 
 # A builtin evaluates it, so that a worker without ravine can answer too.
 _QUESTION = "__import__('importlib').import_module('ravine.engine.storage.fingerprint').numerics()"
@@ -47,7 +47,7 @@ _one_tile = threading.Lock()
 def run_on_cluster(
     cluster: str | Client, spec: Spec, tiles: Sequence[Tile], threads: int | None
 ) -> Iterator[tuple[Tile, Part]]:
-    """Run tiles on the workers of ``cluster``; yield each as it arrives, in any order."""
+    """Run tiles on the workers of ``cluster``; yield each when it arrives, in any order."""
     if not tiles:
         return
 
@@ -71,7 +71,7 @@ def _distributed() -> Any:
 
 @contextmanager
 def _connected(cluster: Any) -> Iterator[Any]:
-    """Give a client of the cluster; one that is made here is closed again."""
+    """Yield a client of the cluster; close it if it was created here."""
     make = _distributed().Client
     if isinstance(cluster, make):
         yield cluster
@@ -82,7 +82,7 @@ def _connected(cluster: Any) -> Iterator[Any]:
         remedy = "e.g. cluster='tcp://localhost:8786'"
         raise WrongType("cluster", "an address or a distributed.Client", shown, remedy)
 
-    # What Dask logs about lost connections would hide the one line that we say about them.
+    # Dask's log about lost connections would hide the one line printed here.
     with import_module("distributed.utils").silence_logging_cmgr("CRITICAL"):
         try:
             _require_answer(cluster)
@@ -100,14 +100,14 @@ def _connected(cluster: Any) -> Iterator[Any]:
 
 
 def _require_answer(address: str) -> None:
-    """Raise ``OSError`` where something else than Dask takes the connection, e.g. a web server.
+    """Raise ``OSError`` if something other than Dask accepts the connection, e.g. a web server.
 
-    Dask would wait for ever for its first word. A scheduler speaks first: the length of its
-    greeting in 8 bytes, least significant first, and the greeting, some hundred bytes.
+    Dask would wait for its greeting forever. A scheduler sends first: the length of its greeting in
+    8 bytes, least significant first, then the greeting, a few hundred bytes.
     """
     place = urlsplit(address if "://" in address else f"tcp://{address}")
     if place.scheme != "tcp" or place.hostname is None or place.port is None:
-        return  # whatever else Dask can connect to
+        return  # other addresses that Dask can connect to
 
     with socket.create_connection((place.hostname, place.port), _TIMEOUT) as connection:
         length = int.from_bytes(connection.recv(8), "little")
@@ -123,8 +123,8 @@ def _run(
     _wait_for_worker(client)
     _check_workers(client)
 
-    # The specification is the result of a task, which Dask repeats where a worker dies. Dask's own
-    # pickle also takes functions that were written at a prompt.
+    # The specification is the result of a task, which Dask repeats if a worker dies. Dask's own
+    # pickle also handles functions defined at a prompt.
     packed = import_module("cloudpickle").dumps(spec)
     held = client.submit(pickle.loads, packed, pure=False)
     where: dict[Any, Tile] = {}
@@ -133,7 +133,7 @@ def _run(
 
     try:
         while tile is not None or where:
-            # Asked each time: workers come and go.
+            # Checked each time, because workers come and go.
             most = max(1, _AHEAD * sum(client.nthreads().values()))
             while tile is not None and len(where) < most:
                 future = client.submit(_run_remotely, held, *tile, threads, pure=False)
@@ -150,7 +150,7 @@ def _run(
 
 
 def _next_arrival(client: Any, arrivals: Any) -> Any:
-    """Wait for a tile, as long as there are a scheduler and workers to bring one."""
+    """Wait for a tile as long as there are a scheduler and workers."""
     looked = time.monotonic()
     while not arrivals.has_ready():
         time.sleep(_PAUSE)
@@ -162,7 +162,7 @@ def _next_arrival(client: Any, arrivals: Any) -> Any:
 
 
 def _wait_for_worker(client: Any) -> None:
-    """Return once there is a worker; do not wait for ever."""
+    """Wait for a worker, but not forever."""
     if client.nthreads():
         return
 
@@ -178,13 +178,13 @@ def _wait_for_worker(client: Any) -> None:
 
 
 def _check_workers(client: Any) -> None:
-    """Refuse, by its address, a worker without ravine or with another one."""
+    """Refuse a worker without ravine, or with another version, and name its address."""
     for address, answer in client.run(eval, _QUESTION, on_error="return").items():
         if isinstance(answer, ImportError):
             remedy = f"python -m pip install 'ravine[cluster]=={version('ravine')}' there"
             shown = f"a worker at {address} where {answer}"
             raise Refusal("cluster", "of workers with the driver's ravine", shown, remedy)
-        if isinstance(answer, dict):  # otherwise it left, or is leaving
+        if isinstance(answer, dict):  # otherwise it has left, or is leaving
             _compare(answer, address)
 
 
@@ -198,11 +198,11 @@ def _compare(theirs: dict[str, str], address: str) -> None:
 
 
 def _result(client: Any, future: Any) -> Part:
-    """The tile that a worker computed, if the worker computes as the driver does."""
+    """The tile from a worker, if the worker computes the same bits as the driver."""
     try:
         theirs, address, part = future.result()
     except Exception:
-        # A worker that joined since may have no ravine to run a tile with.
+        # A worker that joined later may not have ravine.
         if client.status == "running":
             _check_workers(client)
         raise
@@ -214,7 +214,7 @@ def _result(client: Any, future: Any) -> Part:
 def _run_remotely(
     spec: Spec, first: int, last: int, threads: int | None
 ) -> tuple[dict[str, str], str, Part]:
-    """Run a tile on a worker; give what it computes with, its address, and the tile."""
+    """Run a tile on a worker; return its numerics, its address and the tile."""
     worker = _distributed().get_worker()
     wanted = threads or worker.state.nthreads
 

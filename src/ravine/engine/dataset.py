@@ -1,4 +1,4 @@
-"""The dataset of a sweep: its variables with names and units, and what made them."""
+"""The dataset of a sweep: its variables with descriptions, and its attributes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from ravine.engine.spec import Spec
 _LONG_NAMES = {
     "rate": ("fitted linear rate of ||y - x*||", "per step"),
     "rate_se": ("standard error of the rate", "per step"),
-    "rate_start": ("first step of the window that the rate was fitted on", "step"),
-    "rate_stop": ("last step of the window that the rate was fitted on", "step"),
+    "rate_start": ("first step of the window in which the rate was fitted", "step"),
+    "rate_stop": ("last step of the window in which the rate was fitted", "step"),
     "floor": ("noise floor: root mean square of ||y - x*|| over the second half", "||x||"),
     "floor_se": ("standard error of the noise floor", "||x||"),
     "floor_sup": ("noise floor: mean of max_i |y_i - x*_i| over the second half", "||x||"),
@@ -46,7 +46,7 @@ def variable_dtype(name: str) -> np.dtype[Any]:
 
 
 class Assembly:
-    """The dataset of a sweep in memory: the variables of tiles are put in place as they come."""
+    """The dataset of a sweep in memory, filled with the variables of tiles as they arrive."""
 
     def __init__(self, spec: Spec, tiles: list[tuple[int, int]]) -> None:
         self._spec = spec
@@ -54,34 +54,34 @@ class Assembly:
         self.total = len(tiles)
         names = variable_names(spec.measures, spec.repeats)
         self._values = {name: np.empty(spec.pixels, variable_dtype(name)) for name in names}
-        self._begun = 0  # pixels whose memory has been written to
+        self._begun = 0  # pixels whose memory has been touched
 
     def missing(self) -> list[tuple[int, int]]:
-        """Tiles that are to be computed: all."""
+        """Tiles to compute: all."""
         return self._tiles
 
     def keep(self, tile: tuple[int, int], part: dict[str, FloatArray]) -> None:
-        """Take the variables of the pixels of a tile."""
+        """Store the variables of the pixels of a tile."""
         first, last = tile
         for name, values in part.items():
             self._values[name][first:last] = values
 
-        # The system makes a page of memory when it is first written to. For the next tile that is
-        # done now, while a GPU still computes it, and not when nothing else is left to wait for.
+        # The system allocates a page of memory when it is first written. Do that now for the next
+        # tile, while a GPU computes it, and not when the tile is ready.
         ahead = slice(max(self._begun, last), 2 * last - first)
         self._begun = max(self._begun, ahead.stop)
         for array in self._values.values():
             array[ahead] = 0
 
     def dataset(self) -> xr.Dataset:
-        """Return the dataset of the sweep, when all tiles are there."""
+        """Return the dataset of the sweep after all tiles have arrived."""
         shape = self._spec.shape
         values = {name: array.reshape(shape) for name, array in self._values.items()}
         return new_dataset(self._spec, values)
 
 
 def new_dataset(spec: Spec, values: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
-    """Make the dataset of a sweep from its variables, each of the shape of the plane."""
+    """Make the dataset of a sweep from its variables, each in the shape of the plane."""
     dims = ("pair",) if spec.pairs else ("alpha", "beta")
     data: dict[str, Any] = {}
     for name, array in values.items():
@@ -123,7 +123,7 @@ def _made_by(spec: Spec) -> dict[str, Any]:
         "batch": spec.batch,
         "restart": str(spec.restart).lower(),
         "schedule": _shown(spec.schedule),
-        "seed": str(spec.seed),  # as words: 64 bits without a sign do not fit every format
+        "seed": str(spec.seed),  # as text, because not every format has unsigned 64-bit integers
         "start_distance": float(np.linalg.norm(spec.start - spec.problem.minimiser)),
         "dtype": spec.dtype,
         "device": device_name(spec.device),
@@ -140,7 +140,7 @@ def _method(spec: Spec) -> str:
 
 
 def _shown(schedule: Schedule | None) -> str:
-    """A schedule in words that any file format keeps."""
+    """A schedule as text, which any file format keeps."""
     if isinstance(schedule, np.ndarray):
         return json.dumps(schedule.tolist())
 

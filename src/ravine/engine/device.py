@@ -1,6 +1,6 @@
-"""Where a sweep runs: on the processor, or on a GPU.
+"""The device of a sweep: the processor or a GPU.
 
-Nothing here imports CUDA before it is asked for.
+CUDA is imported only on request.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _INSTALL = "pip install 'ravine[cuda]'"
 
 
 class DeviceError(Refusal):
-    """A device was asked for that is not there; the message says how to get it."""
+    """The requested device is not available; the message says how to get it."""
 
 
 def missing_cuda() -> str | None:
-    """Say why no GPU can be used, or return None where one can.
+    """Return the reason why no GPU can be used, or None if one can.
 
     Numba's simulator (NUMBA_ENABLE_CUDASIM=1) counts as a GPU.
     """
@@ -34,17 +34,17 @@ def missing_cuda() -> str | None:
         source = import_module("ravine.engine.cuda.source")
         there = source.SIMULATED or source.cuda.is_available()
     except (ImportError, AttributeError) as error:
-        # NumPy 2.5 took away names that numba-cuda imports.
+        # NumPy 2.5 removed names that numba-cuda imports.
         return f"numba-cuda cannot be imported ({error})"
 
     return None if there else "no NVIDIA GPU with a working driver was found"
 
 
 def choose_device(device: str, spec: Spec) -> str:
-    """Return "cpu" or "cuda" for a device that was asked for.
+    """Return "cpu" or "cuda" for a requested device.
 
-    "cuda" is an error where there is no GPU to use, or where its kernels cannot do all that
-    ``spec`` asks for; "auto" takes the GPU where both are there.
+    "cuda" is an error if there is no GPU, or if its kernels cannot run ``spec``; "auto" uses the
+    GPU if both are available.
     """
     known_name("device", device, DEVICES)
     if device == "cpu":
@@ -70,7 +70,7 @@ def choose_device(device: str, spec: Spec) -> str:
 
 
 def device_name(device: str) -> str:
-    """Return what to write into a result: "cpu", or "cuda" with the name of the GPU."""
+    """Return the name of the device for a result: "cpu", or "cuda" with the name of the GPU."""
     if device == "cpu":
         return "cpu"
 

@@ -1,28 +1,28 @@
 """From the errors of a run to its measures: rate, noise floor, outcome.
 
-No history is kept. A kernel adds the squared errors e_k² = ‖y_{k+1} - x*‖² after each step k into
-the bins of ``bin_edges`` (``record``), and ``summarise`` reads the measures off the mean squares of
-the bins. Bins are one step wide for the first 64 steps, then 32 an octave, so that a fast decay and
-a slow one are both resolved by some fifty bins and a run of any length needs a few hundred.
+No history is stored. A kernel adds the squared errors e_k² = ‖y_{k+1} - x*‖² after each step k to
+the bins of ``bin_edges`` (``record``), and ``summarise`` computes the measures from the mean
+squares of the bins. Bins are one step wide for the first 64 steps, then there are 32 per octave, so
+that about fifty bins resolve a fast and a slow decay, and a run of any length needs a few hundred.
 
 rate
     exp of the least-squares slope of ½ ln(mean square) against the step, corrected for the widths
-    of the bins so that it is exact for a geometric sequence. The window is chosen from
-    the history: it ends where the run diverges, where a noise-free error reaches the end of the
-    number format, or where a noisy one comes within a factor of sqrt(30) of its floor; it begins
-    half-way to that, which leaves the transient out, for diverging runs at three quarters. NaN
-    where no decay was seen above the floor. A diverging run has only ten decades, in which slower
-    modes still distort the rate, by 2 % at most on the worst-case quadratic.
+    of the bins so that it is exact for a geometric sequence. The window depends on the history: it
+    ends where the run diverges, where a noise-free error reaches the end of the number format, or
+    where a noisy error comes within a factor of sqrt(30) of its floor; it starts half-way to that,
+    which excludes the transient, and for diverging runs at three quarters. NaN if there is no decay
+    above the floor. A diverging run has only ten decades, in which slower modes still distort the
+    rate, by at most 2 % on the worst-case quadratic.
 floor
     mean square over the second half of the run (from the first bin that starts there).
 outcome
-    see ``Outcome``. Noise or a slow decay? The second half counts as level where the slope of its
-    bins is within their scatter, bin by bin and in eight groups. A decaying oscillation is told
-    apart from noise while its period is less than an eighth of that half.
+    see ``Outcome``. Noise or a slow decay? The second half counts as level if the slope of its bins
+    is within their scatter, bin by bin and in eight groups. A decaying oscillation is distinguished
+    from noise if its period is less than an eighth of that half.
 
 An error counts as diverged beyond ``DIVERGENCE`` times its scale ‖x_0 - x*‖ + alpha sigma sqrt(d),
-or where it grows tenfold over the second half beyond all that the first half saw: a stable linear
-run can at most double there (a double eigenvalue), noise can grow it by 2^1.5 (a random walk).
+or if it grows tenfold over the second half, beyond everything in the first half: a stable linear
+run can at most double there (a double eigenvalue), and noise can grow it by 2^1.5 (a random walk).
 """
 
 from __future__ import annotations
@@ -40,35 +40,36 @@ from ravine.engine.kernels.line_fit import fit
 Integers = npt.NDArray[np.int64]
 
 DIVERGENCE = 1e10
-"""Errors beyond this many times their scale are certain to have diverged."""
+"""Errors beyond this multiple of their scale have diverged."""
 TOLERANCE = 1e-6
-"""A run converged when its error fell to this part of the error at the start."""
+"""A run has converged if its error fell to this share of the initial error."""
 
 _ABOVE_FLOOR = 30.0
-"""Mean squares in the window of the rate, at least, in units of the floor's: there the floor adds
-less than 1/60 to the logarithm of an error."""
+"""Smallest mean square in the window of the rate, in units of that of the floor: the floor then
+adds less than 1/60 to the logarithm of an error."""
 _GROWTH = 100.0
 """Growth of mean squares over the second half that no stable run has: tenfold in the error."""
 _FEWEST_BINS = 4
-"""Bins that a decay towards a floor must have, for a line through fewer says little."""
+"""Minimum number of bins of a decay towards a floor; a line through fewer means little."""
 
-# A line through n levels that scatter by s has, over its whole span, a rise with the standard error
-# s sqrt(12 / (n - 2)). The second half counts as level where the rise is within five of these for
-# its 32 bins or so, and within four for eight groups of bins: an oscillation hides a decay from the
-# one, its mean does not.
+# A line through n levels with scatter s has, over its whole span, a rise with the standard error s
+# sqrt(12 / (n - 2)). The second half counts as level if the rise is within five of these for its 32
+# bins or so, and within four for eight groups of bins: an oscillation can hide a decay in the first
+# test, but not in the second.
 _GROUPS = 8
 _LEVEL_GROUPS = 5.7  # 4 sqrt(12 / 6)
 _LEVEL_BINS = 3.0  # 5 sqrt(12 / 30), and a little less
 _UNEVEN = 0.35
-"""Scatter of the groups, in the logarithm of the error, beyond which a run is too short to tell."""
+"""Scatter of the groups, in the logarithm of the error, above which a run is too short to
+decide."""
 
-# Squared errors some decades above the smallest normal numbers, 2e-308 and 1e-38: the squares of
-# single coordinates still have all their digits.
+# Squared errors a few decades above the smallest normal numbers, 2e-308 and 1e-38, so that the
+# squares of single coordinates have all their digits.
 _VANISHED_64 = 1e-280
 _VANISHED_32 = 1e-34
 
 _TOGETHER = 8
-"""Lanes that are read together: their float64 numbers share a cache line of 64 bytes."""
+"""Lanes that are read together, because their float64 numbers share a cache line of 64 bytes."""
 
 
 class Outcome(IntEnum):
@@ -89,7 +90,7 @@ class Outcome(IntEnum):
     DIVERGED = 3, "diverged"
 
     def __new__(cls, number: int, sentence: str) -> Self:
-        """Make a member that says what it means."""
+        """Make a member with a sentence that explains it."""
         outcome = int.__new__(cls, number)
         outcome._value_ = number
         outcome.sentence = sentence
@@ -116,13 +117,13 @@ class Setting(NamedTuple):
 
     edges: Integers  # of the bins
     start_square: float  # squared error at the start
-    noisy: bool  # whether noise is left at the minimiser
-    tiny: float  # squared error at which a noise-free run has vanished
-    samples: int  # sup-norms that are added up in a run
+    noisy: bool  # whether there is noise at the minimiser
+    tiny: float  # squared error below which a noise-free run counts as zero
+    samples: int  # number of sup-norms that are added up in a run
 
 
 class Records(NamedTuple):
-    """Records of a kernel about the runs of a block."""
+    """Records of a kernel for the runs of a block."""
 
     bins: FloatArray  # (bins, lanes) sums of squared errors
     latest: FloatArray  # (lanes,) squared error after the last step
@@ -131,7 +132,7 @@ class Records(NamedTuple):
 
 
 def bin_edges(steps: int) -> Integers:
-    """Edges of the bins: bin b holds the steps edges[b] < k <= edges[b+1]."""
+    """Edges of the bins: bin b contains the steps edges[b] < k <= edges[b+1]."""
     edges = list(range(min(steps, 64) + 1))
     width = 2
     while edges[-1] < steps:
@@ -145,8 +146,8 @@ def bin_edges(steps: int) -> Integers:
 def divergence_limit(scale: npt.ArrayLike) -> FloatArray:
     """Squared error beyond which a run has diverged: (``DIVERGENCE`` times its scale)².
 
-    ``scale`` is ‖x_0 - x*‖ + alpha sigma sqrt(d), the larger of what a run starts with and what
-    noise gives it in a step. Where nothing moves at all, any limit will do.
+    ``scale`` is ‖x_0 - x*‖ + alpha sigma sqrt(d), the initial error plus the noise of one step. If
+    nothing moves at all, any limit works.
     """
     size = np.asarray(scale, dtype=np.float64)
     return np.where(size > 0.0, (DIVERGENCE * size) ** 2, 1.0)
@@ -195,7 +196,7 @@ def bin_at(edges: Integers, step: float) -> int:
 
 @inner
 def grew(mean: FloatArray, edges: Integers, start_square: float) -> int:
-    """Return the step at which the second half outgrew the first tenfold, or 0."""
+    """Return the step at which the second half exceeded the first tenfold, or 0."""
     half = bin_at(edges, 0.5 * edges[-1])
     most = start_square
     for b in range(half):
@@ -212,7 +213,7 @@ def grew(mean: FloatArray, edges: Integers, start_square: float) -> int:
 def window_end(
     mean: FloatArray, edges: Integers, when: int, noisy: bool, tiny: float, floor: float
 ) -> int:
-    """Return the bin before which the window of the rate ends; 0 where no decay was seen."""
+    """Return the bin before which the window of the rate ends; 0 if there is no decay."""
     last = mean.size
     if when > 0:
         while last > 0 and edges[last] >= when:
@@ -233,7 +234,7 @@ def window_end(
 
 @inner
 def mean_square_from(mean: FloatArray, edges: Integers, half: int) -> float:
-    """Return the mean square of the steps in bin ``half`` and after."""
+    """Return the mean square of the steps from bin ``half`` on."""
     floor = 0.0
     for b in range(half, mean.size):
         floor += mean[b] * (edges[b + 1] - edges[b])
@@ -267,11 +268,11 @@ def outcome_of(
     noisy: bool,
     single: int,
 ) -> int:
-    """Return how a run ended, the number of an ``Outcome``."""
+    """Return the number of the ``Outcome`` of a run."""
     if diverged:
         return _DIVERGED
 
-    # An oscillation may pass through zero in its last step: the last bin has to be low as well.
+    # An oscillation may pass through zero in its last step, so the last bin must be low as well.
     last = max(last_square, 0.1 * mean[mean.size - 1])
     if last <= TOLERANCE * TOLERANCE * start_square:
         return _CONVERGED
@@ -293,7 +294,7 @@ def summarise_lane(
     edges, start_square, noisy, tiny, samples = setting
     bins = mean.size
     half = bin_at(edges, 0.5 * edges[-1])
-    single = min(bins, 1)  # not a constant, with which ``fit`` would be compiled once more
+    single = min(bins, 1)  # not a constant, for which ``fit`` would be compiled again
     floor = mean_square_from(mean, edges, half)
     slow = grew(mean, edges, start_square) if when == 0 else 0
     diverged = when > 0 or slow > 0
@@ -313,7 +314,7 @@ def summarise_lane(
     if fitted:
         rate = np.exp(fit(mean, edges, first, last, single, single == 1)[0])
     elif not noisy and when == 0 and start_square > 0.0:
-        rate = 0.0  # gone within two bins
+        rate = 0.0  # zero within two bins
 
     out[_RATE] = rate
     out[_START] = edges[first] + 1 if fitted else -1
@@ -332,7 +333,7 @@ def summarise(setting: Setting, records: Records, out: FloatArray) -> None:
     bins = edges.size - 1
     lanes = records.latest.size
     mean = np.empty((_TOGETHER, bins))
-    # Lanes that share a cache line are read together: a column alone would miss at every bin.
+    # Lanes that share a cache line are read together; single columns would miss at every bin.
     for at in range(0, lanes, _TOGETHER):
         together = min(_TOGETHER, lanes - at)
         for b in range(bins):

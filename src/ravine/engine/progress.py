@@ -1,4 +1,4 @@
-"""Showing how far a sweep came."""
+"""Show the progress of a sweep."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_QUIET = 1.0  # seconds before a bar appears: short work needs none
+_QUIET = 1.0  # seconds before a bar appears; short work needs none
 
 
 @contextmanager
 def progress(total: int, done: int = 0, *, resumable: bool = False) -> Iterator[Callable[[], None]]:
-    """Give a function that counts one more tile, with a bar on standard error after a second.
+    """Yield a function that counts one more tile, with a bar on standard error after a second.
 
-    Interrupted, it says in one line how far the work came.
+    After an interrupt, it prints the progress in one line.
     """
     since = time.monotonic()
     bar: Any = None

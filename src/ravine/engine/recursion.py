@@ -4,8 +4,8 @@ Step k takes the gradient g at y = x + gamma v and moves
 
     x⁺ = x + beta v - alpha g,    v⁺ = x⁺ - x,
 
-with v the velocity. All of x, v and y are arrays of one shape; alpha, beta and gamma broadcast to
-it, so that an axis may be seeds and another methods. The compiled kernels take the same steps.
+with v the velocity. x, v and y are arrays of one shape; alpha, beta and gamma broadcast to it, so
+that one axis may be seeds and another methods. The compiled kernels take the same steps.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ravine.linear_method import LinearMethod
 Gradient: TypeAlias = Callable[[int, FloatArray], FloatArray]
 """The gradient of step k at the points y."""
 Restarts: TypeAlias = Callable[[int, FloatArray, FloatArray, FloatArray], npt.ArrayLike]
-"""Where the velocity is set to zero after step k, given x, x⁺ and g; broadcasts to their shape."""
+"""A mask of restarts after step k, given x, x⁺ and g; broadcasts to their shape."""
 
 
 @dataclass(eq=False)
 class State:
-    """Where all runs are after k steps.
+    """The state of all runs after k steps.
 
-    Every step makes new arrays, so that they may be kept. Their entries may also be changed before
-    the next step is asked for, to put back runs that have diverged or to rescale all of them.
+    Every step makes new arrays, so callers may store them. Callers may also change entries before
+    the next step, to reset diverged runs or to rescale all of them.
 
     Attributes
     ----------
@@ -40,11 +40,11 @@ class State:
     x, v
         Points and velocities.
     y
-        Where the next gradient is taken.
+        The point of the next gradient.
     gradient
         The gradient of the step that led here; None at the start.
     restarted
-        Where that step ended with a velocity of zero.
+        Whether that step set the velocity to zero.
     """
 
     k: int
@@ -72,9 +72,9 @@ def iterate(
     Parameters
     ----------
     gradient
-        Called once in each step.
+        Called once per step.
     x, v
-        Points and velocities at the start; at rest by default.
+        Initial points and velocities. Default: at rest.
     steps
         Number of steps.
     alpha
@@ -83,11 +83,10 @@ def iterate(
         Momentum of each step, shape (steps, ...), and look-ahead before each step and after the
         last, shape (steps + 1, ...). See ``held`` for constants.
     factors
-        What the step size is multiplied by in each step, shape (steps, ...). The velocity is a sum
-        of gradients times the step size of the moment, as in PyTorch: it shrinks along with a
-        falling step size.
+        Factor on the step size in each step, shape (steps, ...). As in PyTorch, the velocity is a
+        sum of gradients times the current step size, so it shrinks with the step size.
     restarts
-        When the velocity is set to zero; never by default.
+        When to set the velocity to zero. Default: never.
 
     Examples
     --------
@@ -125,7 +124,7 @@ def iterate(
 def iterate_linear(
     gradient: Gradient, x: FloatArray, method: LinearMethod, *, steps: int
 ) -> Iterator[State]:
-    """The same for a linear method of any memory, from rest; x and y are the points it asks at.
+    """The same for a linear method of any memory, from rest; x and y are its gradient points.
 
     Examples
     --------
@@ -147,6 +146,6 @@ def iterate_linear(
 
 
 def held(value: npt.ArrayLike, steps: int) -> FloatArray:
-    """The same value for each step, without copies: shape (steps, ...)."""
+    """Repeat a value for each step without copies: shape (steps, ...)."""
     one = np.asarray(value, dtype=np.float64)
     return np.broadcast_to(one, (steps, *one.shape))

@@ -8,13 +8,13 @@ from ravine.arguments import FloatArray
 from ravine.engine.measures import Outcome
 
 MEASURES = ("rate", "floor", "floor_sup", "outcome", "diverged_at", "final_error")
-"""The measures; ``VARIABLES`` says which variables belong to each."""
+"""The measures; ``VARIABLES`` lists the variables of each."""
 
 MEAN, ROOT_MEAN, EARLIEST, LARGEST, SHARE, ERROR, ROOT_ERROR = range(7)
-"""Ways to make one number of the repeats of a pixel, also on the GPU.
+"""Reductions of the repeats of a pixel to one number, also on the GPU.
 
-The mean of those that have a number, and its root; the first step of any repeat, -1 where none has
-one; the largest; the share that diverged; the standard errors of the mean and of its root.
+The mean of repeats with a number, and its root; the first step of any repeat, -1 if none has one;
+the largest; the share of diverged repeats; the standard errors of the mean and of its root.
 """
 
 VARIABLES = {
@@ -32,11 +32,11 @@ VARIABLES = {
     "final_error": ("final_error", MEAN, "final_error"),
     "final_error_se": ("final_error", ERROR, "final_error"),
 }
-"""Every variable: the measure that it comes with, and how and of which field it is made."""
+"""Every variable: its measure, its reduction and its field."""
 
 
 def variable_names(measures: tuple[str, ...], repeats: int) -> list[str]:
-    """Names of the variables of ``measures``; standard errors take two repeats."""
+    """Names of the variables of ``measures``; standard errors need two repeats."""
     return [
         name
         for measure in dict.fromkeys(measures)
@@ -56,7 +56,7 @@ def reduce_repeats(
 
 
 def _reduced(how: int, values: FloatArray) -> FloatArray:
-    """One number for each row of ``values``."""
+    """Compute one number for each row of ``values``."""
     if how == EARLIEST:
         first = np.where(values > 0, values, np.inf).min(axis=1)
         return np.where(np.isfinite(first), first, -1.0)
@@ -84,7 +84,7 @@ def _reduced(how: int, values: FloatArray) -> FloatArray:
 
 
 def _standard_error(values: FloatArray) -> FloatArray:
-    """Standard error of the mean; NaN where that is infinite or of fewer than two repeats."""
+    """Standard error of the mean; NaN if it is infinite or if there are fewer than two repeats."""
     good = np.isfinite(values) & ~np.isinf(values).any(axis=1, keepdims=True)
     count = good.sum(axis=1)
     finite = np.where(good, values, 0.0)

@@ -1,4 +1,4 @@
-"""When to set the momentum of a run to zero."""
+"""Restart rules: when to set the momentum of a run to zero."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from ravine.arguments import Refusal, whole
 from ravine.choices import Choice
 
 NEVER, ON_GRADIENT, ON_SAMPLED, ON_FULL, EVERY = range(5)
-"""The numbers by which the kernels know when momentum is reset."""
+"""Numbers of the restart rules in the kernels."""
 
 
 class Restart(Choice):
-    """A restart rule: after every step at which it holds, momentum is reset, x₋ = x.
+    """A restart rule: after every step that satisfies it, momentum is reset, x₋ = x.
 
     Examples
     --------
-    >>> Restart("gradient").sentence
-    'the step went against the gradient it was taken with'
+    >>> Restart("gradient").sentence 'the step went against its own gradient'
     """
 
     GRADIENT = "gradient", "the step went against the gradient it was taken with", ON_GRADIENT
@@ -24,7 +23,7 @@ class Restart(Choice):
 
 
 def parse_restart(restart: Restart | str | int | None) -> Restart | int | None:
-    """Return the criterion of a name, or the number of steps between two restarts, or None."""
+    """Check a criterion, a number of steps between two restarts, or None."""
     if restart is None:
         return None
 
@@ -40,7 +39,7 @@ def parse_restart(restart: Restart | str | int | None) -> Restart | int | None:
 
 
 def restart_rule(restart: Restart | str | int | None) -> tuple[int, int]:
-    """Return (kind, period) of a restart: a name, a number of steps between two, or None.
+    """Return (kind, period) of a restart: a criterion, a number of steps between two, or None.
 
     Examples
     --------

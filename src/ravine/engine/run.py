@@ -1,8 +1,7 @@
-"""One run of a method, with everything that can be looked at afterwards.
+"""A single run of a method, with all its states.
 
-Plain NumPy on any problem, term by term: the reference that the kernels are compared with. It draws
-the same indices, and for quadratics the same noise, as a kernel does for the same seed and
-trajectory.
+Plain NumPy on any problem, term by term: the reference for the kernels. It draws the same indices,
+and for quadratics the same noise, as a kernel with the same seed and trajectory.
 """
 
 from __future__ import annotations
@@ -45,14 +44,14 @@ from ravine.values import Value
 class Trace(Value):
     """The result of one run, step by step.
 
-    With K the steps taken: row k of the arrays of K + 1 rows belongs to the state after k steps,
-    row k of those of K rows to step k itself. A run that overflows ends there; a run that only
-    diverges goes on.
+    K is the number of steps. In arrays of K + 1 rows, row k belongs to the state after k steps; in
+    arrays of K rows, row k belongs to step k. A run that overflows ends; a run that only diverges
+    continues.
 
     Attributes
     ----------
     y
-        Where the next gradient is taken, y_{k+1}, shape (K + 1, d); y_1 = x_0.
+        Points of the next gradient, y_{k+1}, shape (K + 1, d); y_1 = x_0.
     minimiser
         x*, shape (d,).
     objective
@@ -60,9 +59,9 @@ class Trace(Value):
     minimum
         f*.
     velocity
-        x_k - x_{k-1}, shape (K + 1, d), after a restart zero.
+        x_k - x_{k-1}, shape (K + 1, d); zero after a restart.
     indices
-        Terms drawn, shape (K, batch); -1 fills up shorter batches. One column of zeros for full
+        Drawn terms, shape (K, batch); -1 fills up shorter batches. One column of zeros for full
         gradients.
     gradient
         The stochastic gradient of each step, shape (K, d).
@@ -71,15 +70,15 @@ class Trace(Value):
     restarted
         Whether the momentum was set to zero after the step, shape (K,).
     outcome
-        How it ended; see ``Outcome``.
+        The outcome of the run; see ``Outcome``.
     diverged_at
-        The step after which the error was certain to have diverged, or -1.
+        The step after which the error had certainly diverged, or -1.
     rate
-        The fitted factor per step of the error, NaN where no decay or growth could be fitted.
+        The fitted factor per step of the error; NaN if no decay or growth could be fitted.
     measures
-        What a sweep would have measured, by name; see ``ravine.engine.measures``.
+        The measures of a sweep, by name; see ``ravine.engine.measures``.
     made_by
-        The arguments it was made with.
+        The arguments of the run.
     """
 
     y: FloatArray
@@ -114,15 +113,15 @@ class Trace(Value):
 
     @property
     def opposed(self) -> npt.NDArray[np.bool_]:
-        """Where momentum carries a coordinate up the gradient of the step, shape (K, d).
+        """Whether momentum moves a coordinate up the gradient of the step, shape (K, d).
 
-        Velocity and gradient have the same sign: the step's descent and its momentum, the sum of
-        past descents, point in opposite directions.
+        Velocity and gradient then have the same sign: the gradient step and the momentum, the sum
+        of past steps, point in opposite directions.
         """
         return np.asarray(self.velocity[:-1] * self.gradient > 0.0)
 
     def _repr_html_(self) -> str:
-        """The end of the run in words, for notebooks."""
+        """The outcome of the run, for notebooks."""
         errors = self.errors
         rows = [
             ("steps", f"{self.steps}", ""),
@@ -165,22 +164,22 @@ def run(
     steps
         Gradient steps, at least 1.
     sampling
-        How the terms are visited; None takes the gradient of the whole objective.
+        The order of the terms; None uses the gradient of the whole objective.
     batch
-        Terms drawn in a step, without replacement; the gradient is their mean.
+        Terms per step, drawn without replacement; the gradient is their mean.
     restart
-        When the momentum is set to zero: "gradient" (the step went against its gradient),
-        "sampled" (it raised the function it sampled), "full" (it raised the whole objective), a
-        number of steps between two restarts, or None.
+        When to set the momentum to zero: "gradient" (the step went against its gradient), "sampled"
+        (it raised the sampled function), "full" (it raised the whole objective), a number of steps
+        between two restarts, or None.
     schedule
         Momentum over the run: a number, a table, a function of the step, or a
-        ``ravine.engine.schedule.Tail``; the method's own if None.
+        ``ravine.engine.schedule.Tail``; None: the method's own.
     sigma2
         Variance of additive Gaussian noise on each coordinate of the gradient.
     seed, trajectory
-        Select the random stream; equal values draw equal numbers, in the kernels too.
+        Select the random stream; equal values give equal draws, in the kernels too.
     start
-        x_0, a vector, or a number: the problem's start, that many times as far from x*.
+        x_0 as a vector; or a number that multiplies the distance of the problem's start from x*.
 
     Examples
     --------
@@ -226,7 +225,7 @@ def run(
 
 @overflow_allowed
 def trace(spec: Spec, method: Method | LinearMethod, trajectory: int) -> Trace:
-    """Run one method as a specification says, and judge how it ended."""
+    """Run one method by a specification, and determine its outcome."""
     problem = spec.problem
     indices = np.zeros((spec.steps, 1), np.int64)
     if spec.sampling is not None:
@@ -240,7 +239,7 @@ def trace(spec: Spec, method: Method | LinearMethod, trajectory: int) -> Trace:
         )
 
     if isinstance(method, LinearMethod):
-        # Its gain at rest stands for the step size.
+        # Its gain at rest is used as the step size.
         parameters = {"alpha": float(method.numerator.sum()), "beta": 0.0, "gamma": 0.0}
     else:
         parameters = one_method(method)
@@ -272,7 +271,7 @@ def _states(
     indices: npt.NDArray[np.int64],
     noise: FloatArray,
 ) -> Iterator[State]:
-    """The states of a run, step by step, with these terms and this noise."""
+    """Yield the states of a run, with the given terms and noise."""
     problem = spec.problem
 
     def drawn(k: int) -> list[int]:
@@ -324,7 +323,7 @@ def _finished(
     force: float,
     made_by: dict[str, Any],
 ) -> Trace:
-    """Run until the end, or until the numbers overflow, and judge how it ended."""
+    """Run to the end or to overflow, and determine the outcome."""
     problem = spec.problem
     kept: list[State] = []
     objectives: list[float] = []
@@ -368,7 +367,7 @@ def _finished(
 def _judge(spec: Spec, squares: FloatArray, force: float) -> dict[str, float]:
     """The measures of a sweep, from the squared errors after 0, 1, ... steps."""
     best = spec.problem.minimiser
-    # The run moves x, not x - x*: errors below the rounding of x* do not fall any further.
+    # The run moves x, not x - x*, so errors do not fall below the rounding of x*.
     tiny = max(vanished(float), 1e-24 * float(best @ best))
     noisy = spec.sigma2 > 0.0 or (spec.sampling is not None and not spec.problem.interpolates)
     setting = Setting(bin_edges(spec.steps), float(squares[0]), noisy, tiny, 0)
@@ -396,7 +395,7 @@ def _normals(seed: np.uint64, identity: np.uint64, out: FloatArray) -> None:
 
 
 def _noise(spec: Spec, trajectory: int) -> FloatArray:
-    """Additive noise of each step, in the basis in which a kernel would draw it."""
+    """Additive noise of each step, in the basis of the kernels."""
     problem = spec.problem
     out = np.zeros((spec.steps, problem.dimension))
     if spec.sigma2 == 0.0:

@@ -14,7 +14,7 @@ from ravine.arguments import FloatArray, Refusal, one_number, real, whole
 
 @dataclass(frozen=True)
 class Tail:
-    """The method's own momentum, but ``beta`` for the last ``steps`` steps; it may be negative.
+    """The method's own momentum, then ``beta`` for the last ``steps`` steps; it may be negative.
 
     Examples
     --------
@@ -31,11 +31,11 @@ class Tail:
 
 
 Schedule: TypeAlias = float | npt.ArrayLike | Callable[[int], float] | Tail
-"""A number, a table with an entry for each step, a function of the step from 0, or a ``Tail``."""
+"""A number, a table with an entry per step, a function of the step (from 0), or a ``Tail``."""
 
 
 class Momenta(NamedTuple):
-    """The momentum of step k is scale[k] beta + shift[k], beta being the method's."""
+    """The momentum of step k is scale[k] beta + shift[k], with beta from the method."""
 
     scale: FloatArray
     shift: FloatArray
@@ -53,8 +53,8 @@ class Momenta(NamedTuple):
 def momenta(schedule: Schedule | None, steps: int) -> Momenta:
     """Return the momentum of the steps 0, ..., steps - 1, and of the look-ahead after the last.
 
-    Nesterov's method looks ahead with the same momentum; for a method with a look-ahead of its
-    own, gamma != beta, that one stays as it is.
+    Nesterov's method looks ahead with the same momentum; a method with its own look-ahead, gamma !=
+    beta, keeps it.
 
     Examples
     --------

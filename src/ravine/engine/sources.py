@@ -1,8 +1,8 @@
-"""Which sources decide the numbers of a sweep, and a digest of them.
+"""The sources that determine the numbers of a sweep, and their digest.
 
-A store, a cluster and the cache of compiled code have to know whether two states of ravine compute
-the same bits. They compare digests of the sources that decide them, and of no others: a change to
-the progress bar, the store or the documentation leaves them as they are.
+A store, a cluster and the cache of compiled code must know whether two versions of ravine compute
+the same bits. They compare digests of the sources that determine these bits, and of no others:
+changes to the progress bar, the store or the documentation do not matter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ COMPILED = (
     "engine/restart.py",
     "problems/losses.py",
 )
-"""Source of compiled code: its functions, and the constants that it has built in."""
+"""Sources of compiled code: its functions, and the constants in it."""
 
 DECIDING = (
     *COMPILED,
@@ -30,7 +30,7 @@ DECIDING = (
     "linear_method.py",
     "problems",
 )
-"""Versions that the numbers of a tile depend on, besides its specification."""
+"""Versions that the numbers of a tile depend on, in addition to its specification."""
 
 _PACKAGE = Path(__file__).parent.parent
 

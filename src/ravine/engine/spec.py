@@ -33,7 +33,7 @@ from ravine.problems import Problem
 from ravine.sampling import Sampling
 
 MakeMethod: TypeAlias = Callable[[float, float], LinearMethod | Method]
-"""The method of a pixel, from its alpha and beta."""
+"""Computes the method of a pixel from its alpha and beta."""
 
 NOISES = ("independent", "shared")
 DTYPES = ("float64", "float32")
@@ -43,13 +43,13 @@ _MOST_PIXELS = 2**32  # a stream's identity has 32 bits for the pixel and 32 for
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Spec:
-    """Everything that the numbers of a sweep depend on. Plain data: it can be pickled.
+    """Everything that the numbers of a sweep depend on, as plain data that can be pickled.
 
-    ``alphas`` and ``betas`` are the axes of a plane, or with ``pairs`` two lists of equal length.
+    ``alphas`` and ``betas`` are the axes of a plane, or, with ``pairs``, two lists of equal length.
     ``gammas`` is None for Nesterov's method, else it broadcasts to ``shape``. ``methods`` is None,
-    or has the transfer functions of another method, shape (pixels, 2, coefficients): numerator and
-    denominator, zeros in front. The other fields are those of ``ravine.sweep``, as ``checked_spec``
-    leaves them.
+    or contains the transfer functions of another method, shape (pixels, 2, coefficients): numerator
+    and denominator, with leading zeros. The other fields are those of ``ravine.sweep``, checked by
+    ``checked_spec``.
     """
 
     problem: Any
@@ -87,7 +87,7 @@ class Spec:
 
     @property
     def sampled(self) -> bool:
-        """Whether gradients are of drawn terms, and not of the whole objective."""
+        """Whether gradients are those of drawn terms, not of the whole objective."""
         return self.sampling is not None and self.problem.terms > 1
 
     def parameters(self, pixel: npt.NDArray[np.int64]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -123,7 +123,7 @@ def checked_spec(
     start: npt.ArrayLike | None = None,
     dtype: str = "float64",
 ) -> Spec:
-    """Check the arguments of ``ravine.sweep`` and gather them; ``device`` is still to be chosen."""
+    """Check the arguments of ``ravine.sweep`` and collect them; ``device`` is chosen later."""
     if not isinstance(problem, Problem):
         shown = type(problem).__name__
         raise WrongType("problem", "a problem of ravine", shown, "see ravine.problems")
@@ -150,21 +150,21 @@ def checked_spec(
 
     _check_plane(spec)
     check_batch(spec.sampling, 1 if spec.sampling is None else problem.terms, spec.batch)
-    # Two tables of the momentum of each step, and what they are made from.
+    # Two tables of the momentum of each step, and their sources.
     refuse_too_large("steps", 64 * spec.steps, spec.steps, "take fewer steps")
     momenta(spec.schedule, spec.steps)
     return spec if method is None else replace(spec, methods=_methods(spec, method))
 
 
 def one_method(method: Method) -> dict[str, float]:
-    """Alpha, beta and gamma of a method that is not a plane of them."""
+    """Alpha, beta and gamma of a single method."""
     remedy = "give one method, not a plane of them"
     names = ("alpha", "beta", "gamma")
     return {name: one_number(name, getattr(method, name), remedy=remedy) for name in names}
 
 
 def _methods(spec: Spec, method: MakeMethod) -> FloatArray:
-    """The transfer functions that ``method`` gives for the parameters of each pixel."""
+    """The transfer functions of ``method`` for the parameters of each pixel."""
     if not callable(method):
         remedy = "e.g. lambda alpha, beta: LinearMethod.quasi_hyperbolic(alpha, beta, nu=0.7)"
         raise WrongType("method", "a function of alpha and beta", kind_in_words(method), remedy)
@@ -183,7 +183,7 @@ def _methods(spec: Spec, method: MakeMethod) -> FloatArray:
             remedy = "return a LinearMethod"
             raise WrongType("method", "a function that makes methods", kind_in_words(one), remedy)
 
-        linear.at_rest(0.0)  # refuses a method that gradients do not move
+        linear.at_rest(0.0)  # refuses a method that does not react to gradients
         pairs.append((linear.numerator, linear.denominator))
 
     width = max(below.size for _, below in pairs)
@@ -192,7 +192,7 @@ def _methods(spec: Spec, method: MakeMethod) -> FloatArray:
 
 
 def _check_plane(spec: Spec) -> None:
-    """Refuse axes and look-aheads that do not fit each other."""
+    """Refuse axes and look-aheads with shapes that do not fit."""
     if spec.pairs and len(spec.alphas) != len(spec.betas):
         shown = f"{len(spec.alphas)} alphas and {len(spec.betas)} betas"
         raise Refusal("pairs", "lists of equal length", shown, "or leave pairs out")
@@ -231,7 +231,7 @@ def _gammas(gammas: npt.ArrayLike | None) -> FloatArray | None:
 
 
 def _schedule(schedule: Schedule | None) -> Schedule | None:
-    """A table as an array of numbers: two sweeps are then compared by these."""
+    """A table as an array of numbers, so that two sweeps can be compared."""
     if schedule is None or isinstance(schedule, Tail) or callable(schedule):
         return schedule
 
@@ -274,8 +274,8 @@ def _start(problem: Any, start: npt.ArrayLike | None) -> FloatArray:
     if start is None:
         return default
 
-    # From any distance: a run that is still far off has forgotten its start by then, or has not.
-    remedy = "give x_0, or how many times as far from x*"
+    # A number of any size is allowed.
+    remedy = "give x_0, or a factor on the distance from x*"
     given = np.asarray(real("start", start, "of any size", remedy=remedy))
     if given.ndim == 0:
         return best + float(given) * (default - best)

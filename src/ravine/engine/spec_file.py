@@ -1,6 +1,6 @@
-"""Sweeps written down in a TOML file.
+"""Sweeps from a TOML file.
 
-The keys are the arguments of ``sweep``; the table ``[problem]`` holds the name of a function of
+The keys are the arguments of ``sweep``; the table ``[problem]`` contains the name of a function of
 ``ravine.problems`` as ``kind``, and its arguments:
 
 .. code-block:: toml
@@ -40,7 +40,7 @@ KINDS = tuple(
     for name in problems.__all__
     if name not in ("FunctionSum", "LinearModel", "Problem", "from_functions")
 )
-"""Problems that plain numbers and files can describe."""
+"""Problems that can be given by plain numbers and files."""
 
 _AXES = ("alphas", "betas", "gammas")
 _SPACED = ("start", "stop", "count")
@@ -48,13 +48,13 @@ _SPACED = ("start", "stop", "count")
 
 @dataclass(frozen=True)
 class SpecFile:
-    """A file that has been read, and the arguments of its sweep."""
+    """A specification file, and the arguments of its sweep."""
 
     path: Path
     arguments: dict[str, Any]
 
     def sweep(self, **others: Any) -> xr.Dataset:
-        """Run the sweep; ``others`` are further arguments, which win over those of the file."""
+        """Run the sweep; ``others`` are further arguments, which override those of the file."""
         with _named(f"{self.path.name}: ", elsewhere=tuple(others)):
             return sweep(**self.arguments | others)
 
@@ -78,7 +78,7 @@ def read_spec_file(path: str | PathLike[str]) -> SpecFile:
     Raises
     ------
     Refusal
-        In one line with the file and the key that is wrong.
+        A line with the file and the wrong key.
 
     Examples
     --------
@@ -116,9 +116,9 @@ def read_spec_file(path: str | PathLike[str]) -> SpecFile:
 
 @contextmanager
 def _named(before: str, elsewhere: tuple[str, ...] = ()) -> Iterator[None]:
-    """Put the file or the table of a key before its name in a refusal.
+    """Prefix the name in a refusal with the file or table of the key.
 
-    A refusal of a name from ``elsewhere`` has nothing to do with the file.
+    A refusal of a name from ``elsewhere`` is not about the file.
     """
     try:
         yield
@@ -141,7 +141,7 @@ def _check_keys(function: Callable[..., Any], given: dict[str, Any]) -> None:
 
 
 def _axis(name: str, value: Any) -> Any:
-    """A list as it is, or the numbers that {start, stop, count} describes."""
+    """A list, or the numbers given by {start, stop, count}."""
     if not isinstance(value, dict):
         return value
 
@@ -153,13 +153,13 @@ def _axis(name: str, value: Any) -> Any:
         start = one_number("start", value["start"], remedy="give a number")
         stop = one_number("stop", value["stop"], remedy="give a number")
         count = whole("count", value["count"], 1, remedy="e.g. 64")
-        # An axis of a plane, which has at least as many pixels of a few numbers each.
+        # The plane has at least as many pixels as an axis, with a few numbers each.
         refuse_too_large("count", 64 * count, count, "take fewer")
         return np.linspace(start, stop, count)
 
 
 def _problem(folder: Path, table: Any) -> Any:
-    """Make the problem that a table describes, with linear algebra that repeats to the bit."""
+    """Make the problem of a table, with linear algebra that is reproducible to the bit."""
     kind = table.get("kind") if isinstance(table, dict) else None
     if kind not in KINDS:
         remedy = f"kind = one of {', '.join(KINDS)}"
@@ -173,7 +173,7 @@ def _problem(folder: Path, table: Any) -> Any:
 
 
 def _value(folder: Path, name: str, value: Any) -> Any:
-    """An argument of a problem: as it is, from a file, or a curvature."""
+    """An argument of a problem: a value, a file, or a curvature."""
     if not isinstance(value, dict):
         return value
 

@@ -1,7 +1,7 @@
-"""Run a method at every pixel of a parameter plane, and measure the outcome.
+"""Run a method at every pixel of a parameter plane, and measure the results.
 
-``sweep`` checks its arguments once and gathers them in a ``Spec``, cuts the plane into tiles, runs
-them, here or on a cluster, and assembles the dataset, in memory or in a store.
+``sweep`` checks its arguments once and collects them in a ``Spec``, divides the plane into tiles,
+runs them here or on a cluster, and assembles the dataset in memory or in a store.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ def sweep(
 ) -> xr.Dataset:
     """Run a method at every (alpha, beta) and measure rate, noise floor and outcome.
 
-    The error after k steps is ‖y_{k+1} - x*‖, with y_1 = x_0 the start: the sequence at which
-    gradients are taken.
+    The error after k steps is ‖y_{k+1} - x*‖, with the start y_1 = x_0: y is the sequence at which
+    gradients are evaluated.
 
     Parameters
     ----------
     problem
-        What to minimise, from ``ravine.problems``.
+        The problem to minimise, from ``ravine.problems``.
     alphas, betas
         Step sizes, zero or more, and momenta: the two axes of the plane.
     gammas
@@ -78,51 +78,51 @@ def sweep(
     method
         Any other linear method: a function of alpha and beta that returns a ``LinearMethod``, e.g.
         ``lambda alpha, beta: LinearMethod.quasi_hyperbolic(alpha, beta, nu=0.7)``. Its pixels run
-        in Python, as in ``ravine.run``: about a thousand times slower than the compiled family.
+        in Python, as in ``ravine.run``, about a thousand times slower than the compiled family.
     pairs
-        Take ``alphas`` and ``betas`` as a list of pairs of equal length, not as axes.
+        Whether ``alphas`` and ``betas`` are lists of equal length (pairs) instead of axes.
     steps
         Gradient steps of each run, at least 1.
     repeats
-        Runs of each pixel, with their own random draws. Two or more give standard errors.
+        Runs per pixel, with independent random draws. Two or more give standard errors.
     sampling
-        How the terms of a finite sum are visited; only for finite sums.
+        The order of the terms; only for finite sums.
     batch, restart, schedule
-        As in ``ravine.run``: terms of a mini-batch, when the momentum is set to zero, momentum
-        over the run. Not for a single quadratic.
+        As in ``ravine.run``: terms per mini-batch, when to reset momentum, momentum over the run.
+        Not for a single quadratic.
     sigma2, total_variance
         Variance of additive Gaussian noise on the gradient: of each coordinate, or of all d
         together (sigma2 = total_variance / d). At most one of them; neither means no noise.
     noise
         "independent": each pixel has its own draws. "shared": all pixels have the same noise and,
-        of a finite sum, visit the same terms.
+        for a finite sum, visit the same terms.
     measure
         Any of rate, floor, floor_sup, outcome, diverged_at, final_error.
     seed
-        0 to 2¹²⁸-1; from 2⁶⁴ on it is hashed to 64 bits. The draws depend on (seed, pixel, repeat,
-        step, coordinate) and nothing else.
+        0 to 2¹²⁸-1; from 2⁶⁴ on it is hashed to 64 bits. The draws depend only on (seed, pixel,
+        repeat, step, coordinate).
     start
-        x_0, a vector; or a number: the problem's start, that many times as far from x*.
+        x_0 as a vector; or a number that multiplies the distance of the problem's start from x*.
     dtype
         "float64", or "float32" for speed; normals are drawn in single precision in both.
     threads, tile
-        Threads to run on and pixels in a tile. Neither changes a bit of the result.
+        Number of threads, and pixels per tile. Neither changes a bit of the result.
     store
-        Where to keep finished tiles, a Zarr store. A run that was killed continues where it
-        stopped when it is called again, with the same result bit for bit. The result is read
-        from the store when it is used. Needs ``ravine[store]``.
+        A Zarr store for finished tiles. If a run is killed, the same call continues it, with the
+        same result bit for bit. The result is read from the store when it is used. Needs
+        ``ravine[store]``.
     cluster
         Address of a Dask scheduler, e.g. "tcp://host:8786", or a ``distributed.Client``: its
         workers run the tiles. Needs ``ravine[cluster]``.
     device
         "cpu"; "cuda", an NVIDIA GPU, which needs ``ravine[cuda]``; or "auto", the GPU if there is
-        one. The draws are the same, the results agree to rounding. The result says which was used.
+        one. The draws are the same, and the results agree to rounding. The result names the device.
 
     Returns
     -------
     xarray.Dataset
-        Dimensions (alpha, beta), or (pair,). Each variable is described, and the attributes say
-        how it was made. See ``ravine.engine.measures`` for how measures are taken.
+        Dimensions (alpha, beta), or (pair,). Each variable has a description, and the attributes
+        record the arguments. ``ravine.engine.measures`` defines the measures.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def sweep(
 def _new_result(
     spec: Spec, tile: int | None, store: str | PathLike[str] | None
 ) -> AbstractContextManager[Assembly | TileStore]:
-    """The place for finished tiles: memory, or a store that may have some already."""
+    """The place for finished tiles: memory, or a store that may already have some."""
     tiles = cut_plane(spec, tile)
     if store is not None:
         from ravine.engine.storage.store import tile_store
@@ -196,7 +196,7 @@ def _new_result(
 def _finished(
     spec: Spec, todo: list[Tile], threads: int | None, cluster: str | Client | None
 ) -> Generator[tuple[Tile, Part], None, None]:
-    """Run tiles, here or on a cluster; yield them as they are finished, in any order."""
+    """Run tiles here or on a cluster; yield them when they are finished, in any order."""
     if cluster is not None:
         from ravine.engine.cluster import run_on_cluster
 

@@ -1,7 +1,7 @@
-"""Cutting the plane of a sweep into tiles, and running them.
+"""Divide the plane of a sweep into tiles, and run them.
 
-A tile is a pure function of (spec, first pixel, last pixel): tiles may run in any order, anywhere,
-and the numbers stay the same bit for bit.
+A tile is a pure function of (spec, first pixel, last pixel): tiles may run in any order and
+anywhere, with the same numbers bit for bit.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Part = dict[str, FloatArray]
 """The variables of the dataset for the pixels of a tile."""
 
 _WORK = 2e9
-"""Coordinate updates in a tile, about: a second or less on two cores."""
+"""Approximate number of coordinate updates per tile: a second or less on two cores."""
 _FEWEST, _MOST = 256, 4096
-"""Pixels in a tile: enough for every thread to have some, few enough to see the bar move."""
+"""Pixels per tile: enough for every thread, and few enough that the progress bar moves."""
 _BYTES_A_RUN = 256
-"""Memory that one run of a tile takes: its measures, its sums and its parameters."""
+"""Memory of one run of a tile: its measures, its sums and its parameters."""
 _GPU_TRAJECTORIES = 1 << 17
-"""Trajectories in a tile on a GPU, which runs tens of thousands at a time: few enough that little
-is left to bring back when the last one ends."""
+"""Trajectories per tile on a GPU, which runs tens of thousands at a time: few enough that little
+remains to be copied back at the end."""
 
 
 def cut_plane(spec: Spec, size: int | None) -> list[Tile]:
@@ -66,10 +66,9 @@ def _run_on_gpu(spec: Spec, tiles: Iterable[Tile]) -> Iterator[tuple[Tile, Part]
 def run_tiles(
     spec: Spec, tiles: Iterable[Tile], threads: int | None
 ) -> Iterator[tuple[Tile, Part]]:
-    """Run tiles in this process on ``threads`` threads; yield each as it is finished.
+    """Run tiles in this process on ``threads`` threads; yield each when it is finished.
 
-    On a GPU the variables of a tile lie in memory that is used again when the next one is asked
-    for: copy what is to stay.
+    On a GPU, the next tile reuses the memory of the variables, so copy what you keep.
     """
     before = numba.get_num_threads()
     if threads is not None:

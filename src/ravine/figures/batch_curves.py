@@ -1,4 +1,4 @@
-"""Steps against batch size: what a larger batch gains, and which method is the fastest."""
+"""Steps against batch size: the gain of larger batches, and the fastest method at each size."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ _PUBLISHED = {
     "asgd": ("#8c564b", "-"),
     "aggmo": ("#b8860b", "-"),
 }
-"""Methods of the league that are shown at their published parameters, with colour and line."""
+"""Methods of the league with published parameters, and their colours and lines."""
 _SGD, _FASTEST = METHODS["tuned-sgd"].colour, METHODS["fastest"].colour
 _TUNED = {"sgd": ("best SGD", _SGD), "nesterov": ("best Nesterov", _FASTEST)}
-"""Methods of it that are shown at their best parameters, with words and colour."""
+"""Methods of the league with their best parameters, and their labels and colours."""
 _SIZES = 33
-"""Batch sizes of the published curves; the tuned ones take every second."""
+"""Number of batch sizes of the published curves; tuned curves use every second one."""
 
 
 @styled
@@ -69,9 +69,9 @@ def draw_batch_gain(result: BatchGain, three: BatchSizes) -> Figure:
         (law_sizes[inside], law_steps[inside], "--", ORANGE, "law for large Q"),
     )
     marks = (
-        (three.momentum_pays, GREEN, "momentum pays from here"),
+        (three.momentum_pays, GREEN, "momentum pays off from here"),
         (three.stable, RED, "textbook Nesterov is stable from here"),
-        (three.useful.size, PURPLE, "half of the samples are wasted from here"),
+        (three.useful.size, PURPLE, "more than half of the samples are wasted from here"),
     )
     titles = ("guaranteed for every problem", f"Q = {Q:g}, L_max/L = {share:g}")
     for axis, unit, title in zip(axes[0], ("steps", "samples"), titles, strict=True):
@@ -94,7 +94,7 @@ def _steps(tuned: Sequence[Tuned]) -> FloatArray:
 
 @dataclass(frozen=True)
 class LeagueCurves:
-    """The league at every batch size: plain data, to be drawn anywhere."""
+    """The league at every batch size, as plain data."""
 
     title: str
     sizes: FloatArray
@@ -117,7 +117,7 @@ def league_curves(
         return Batches(L_max, size, mu_min)
 
     def steps(methods: list[AnyMethod], sizes: FloatArray) -> FloatArray:
-        """Steps to a tenth with one method for each batch size."""
+        """Steps to a tenth of the error, with one method for each batch size."""
         pairs = zip(methods, sizes, strict=True)
         rates = np.array([iid_rate(curvature, one, **batches(b).options()) for one, b in pairs])
         known = np.where((rates > 0.0) & (rates < 1.0), rates, np.nan)
@@ -164,12 +164,12 @@ def _draw_published(axis: Axes, curves: LeagueCurves) -> None:
         known = np.flatnonzero(np.isfinite(steps))
         if known.size:
             ends.append((float(steps[known[-1]]), CATALOGUE[name].title, colour))
-            # A method becomes stable at its smallest stable batch: mark where its curve begins.
+            # A method is stable from its smallest stable batch on: mark the start of its curve.
             if known[0] > 0:
                 axis.plot(curves.sizes[known[0]], steps[known[0]], "o", color=colour, markersize=3)
 
     lowest = 0.0
     for height, title, colour in sorted(ends):
-        # Names of curves that end side by side are moved apart.
+        # Move the labels of curves apart if they end close together.
         lowest = max(height, 1.17 * lowest)
         axis.text(1.08 * curves.sizes[-1], lowest, title, va="center", fontsize=7.0, color=colour)

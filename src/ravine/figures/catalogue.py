@@ -1,4 +1,4 @@
-"""The figures of the reproduction, by name: how each is computed, drawn, and put into words."""
+"""The figures of the reproduction by name: how each is computed, drawn and described."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUICK_RESOLUTION = 24
-"""Pixels along an axis of a quick map: enough for the shares that the claims are judged by."""
+"""Pixels along an axis of a quick map: enough for the shares that decide the claims."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,16 +28,16 @@ class FigureEntry:
     Attributes
     ----------
     title, caption
-        For people.
+        Text for readers.
     compute
-        Keyword arguments to data; ``resolution``, ``seed`` and ``device`` among them where they
-        apply, or any.
+        Computes data from keyword arguments, including ``resolution``, ``seed`` and ``device``
+        where they apply.
     draw
-        Data to a picture.
+        Draws a picture of the data.
     findings
-        Data to sentences.
+        Describes the data in sentences.
     quick
-        Keyword arguments that make it fast.
+        Keyword arguments for a quick result.
     """
 
     title: str
@@ -48,7 +48,7 @@ class FigureEntry:
     quick: Mapping[str, Any] = field(default_factory=dict)
 
     def arguments(self, *, resolution: int, quick: bool, seed: int, device: str) -> dict[str, Any]:
-        """The keyword arguments of ``compute``: those of these that it takes."""
+        """Those of the given keyword arguments that ``compute`` accepts."""
         pixels = min(resolution, QUICK_RESOLUTION) if quick else resolution
         asked = {"resolution": pixels, "seed": seed, "device": device}
         known = signature(self.compute).parameters

@@ -1,4 +1,4 @@
-"""Figure 2: one mini-batch in n that disagrees, and what it does to Nesterov's method."""
+"""Figure 2: one of n mini-batches disagrees, and its effect on Nesterov's method."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ TERMS = (50, 250, 1000)
 """Numbers of terms of the panels, as in the paper."""
 
 EPOCHS = {50: 20, 250: 20, 1000: 10}
-"""Epochs of the measured trajectories, by the number of terms: a thousand take the longest."""
+"""Epochs of the measured trajectories, by the number of terms: a thousand terms take longest."""
 
 HORIZON = 8
-"""Steps after which the mean square of the iid rules is compared; later, rare paths make it."""
+"""Steps after which the mean square of the iid rules is compared; later, rare paths dominate it."""
 
 DRAWN = Sampling.RESHUFFLE_NO_REPEAT
-"""The rule of the runs that are drawn: epochs, and no term twice in a row."""
+"""The sampling of the runs in the figure: epochs, and no term twice in a row."""
 
 _LINEAR = 0.1
-"""Size of the third coordinate, which starts at 1, below which the drawing is linear."""
+"""Size of the third coordinate, which starts at 1, below which the scale is linear."""
 
 _ROUNDING = 1e-12
-"""Least half width of the limits of a logarithm: cyclic runs do not vary at all."""
+"""Smallest half width of the limits of a logarithm: cyclic runs do not vary at all."""
 
 RULES = (
     Sampling.IID,
@@ -53,7 +53,7 @@ RULES = (
     Sampling.RESHUFFLE,
     Sampling.RESHUFFLE_NO_REPEAT,
 )
-"""The rules whose growths are measured: those with a closed form on this example."""
+"""The rules whose growth is measured: those with a closed form on this example."""
 
 _ZERO = (Sampling.IID, Sampling.RESHUFFLE)
 """Rules under which two visits in a row to the inconsistent term end a trajectory."""
@@ -79,14 +79,14 @@ def inconsistent_batch(
     n
         Numbers of terms, increasing.
     trajectories
-        Trajectories behind each measured growth.
+        Number of trajectories for each measured growth.
     steps
-        Steps of the runs that are drawn.
+        Steps of the runs in the figure.
     epochs
         Epochs of the measured trajectories; growth is measured over the second half of them. By
         default 20, and 10 for n = 1000.
     seed
-        Of all random draws.
+        Seed of all random draws.
 
     Returns
     -------
@@ -94,9 +94,9 @@ def inconsistent_batch(
         ``third`` (n, step), the third coordinate of y - x*; ``drawn`` where f_n was sampled;
         ``opposed`` where momentum and gradient oppose each other. Over (sampling, n), each with
         ``_exact``, ``_measured``, ``_low``, ``_high``: ``almost_sure`` rate per step (no-repeat
-        rules), ``mean`` rate per step of E‖·‖ (rules that go by epochs), ``zero`` the share of
-        trajectories that are at the optimum exactly, ``square`` E‖·‖² after 8 steps (iid rules).
-        Limits are 95 % for all of these together.
+        rules), ``mean`` rate per step of E‖·‖ (rules with epochs), ``zero`` the share of
+        trajectories exactly at the optimum, ``square`` E‖·‖² after 8 steps (iid rules). The 95 %
+        limits hold for all of these together.
     """
     traces = [
         run(problem, nesterov(problem.curvature), steps, sampling=DRAWN, seed=seed)
@@ -113,8 +113,8 @@ def inconsistent_batch(
         attrs={"mu": MU, "L": L, "trajectories": trajectories, "seed": seed, "horizon": HORIZON},
     )
 
-    # Rules with each quantity: three almost sure, three mean, two zero, two square. Bonferroni
-    # shares the 5 % among all comparisons, and each among its two sides.
+    # Numbers of rules: three almost sure, three mean, two zero, two square. Bonferroni divides the
+    # 5 % among all comparisons, and each share among two sides.
     tail = 0.025 / (len(n) * (3 + 3 + 2 + 2))
     cells = [
         [_measured(terms, rule, epochs or EPOCHS.get(terms, 20), trajectories, tail, seed)
@@ -132,7 +132,7 @@ def inconsistent_batch(
 def _measured(
     n: int, rule: Sampling, epochs: int, trajectories: int, tail: float, seed: int
 ) -> dict[str, tuple[float, ...]]:
-    """Exact value, measured value and limits of what can be measured under a rule."""
+    """Exact value, measured value and limits of each quantity that a rule has."""
     from scipy.stats import binomtest, norm
 
     problem = counterexample(MU, L, n)
@@ -146,7 +146,7 @@ def _measured(
     z = -norm.ppf(tail) / np.sqrt(trajectories)
 
     def growth(sense: str, log: float, deviation: float) -> tuple[float, ...]:
-        """A growth per step from its logarithm over all steps and the deviation of that."""
+        """A growth per step from the logarithm over all steps and its standard deviation."""
         exact = counterexample_growth(problem.curvature, n, sampling=rule, sense=sense)
         half = z * deviation / taken + _ROUNDING
         return float(exact), *np.exp([log / taken, log / taken - half, log / taken + half])
@@ -182,14 +182,15 @@ def hit_zero(n: int, rule: Sampling, steps: int) -> float:
     >>> hit_zero(2, Sampling.IID, 2)
     0.25
     """
-    # Probabilities that no pair came yet and that the last draw was another term, or was f_n.
+    # Probabilities of no pair so far, with the last draw another term or f_n.
     p = 1.0 / n
     other = 1.0
     last = 0.0
 
     if rule is Sampling.RESHUFFLE:
-        # A pair comes where one epoch ends with f_n and the next begins with it. After an epoch
-        # that ended with f_n the next may not begin with it, and so ends elsewhere less often.
+        # A pair occurs if one epoch ends with f_n and the next begins with it. After an epoch that
+        # ended with f_n, the next without a pair ends with f_n with probability p, and begins and
+        # ends with other terms with probability 1 - 2 p.
         for _ in range(steps // n):
             other, last = (1.0 - p) * other + (1.0 - 2.0 * p) * last, p * (other + last)
     else:
@@ -200,7 +201,7 @@ def hit_zero(n: int, rule: Sampling, steps: int) -> float:
 
 
 def growth_agreement(data: xr.Dataset) -> dict[str, float]:
-    """How many of the measured growths have the exact one within their limits.
+    """Count the measured quantities whose limits contain the exact value.
 
     Examples
     --------
@@ -227,13 +228,13 @@ def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
     for axis, n in zip(axes[0], data["n"].values, strict=True):
         one = data.sel(n=n)
 
-        # Six epochs of few terms, 2500 steps of many, as in the paper.
+        # Six epochs for few terms, 2500 steps for many, as in the paper.
         shown = min(6 * n if n < 100 else 2500, one.sizes["draw"])
         y = one["third"].values[: shown + 1]
         largest = max(largest, np.abs(y).max())
         axis.plot(np.arange(shown + 1), y, color=BLUE, linewidth=1.0, label="y₃ − x*₃")
 
-        # The point before the step: where f_n was asked for its gradient.
+        # The point before the step, at which the gradient of f_n was computed.
         hit = np.flatnonzero(one["drawn"].values[:shown])
         axis.plot(hit, y[hit], "o", color=RED, markersize=3.0, zorder=3, label="fₙ was sampled")
         axis.fill_between(
@@ -258,12 +259,12 @@ def draw_inconsistent_batch(data: xr.Dataset) -> Figure:
 
 
 def findings(data: xr.Dataset) -> list[str]:
-    """Measured growths against their closed forms."""
+    """Measured growth against the closed forms."""
     counts = growth_agreement(data)
     lines = [
-        f"{counts['inside']:.0f} of {counts['compared']:.0f} growths and shares, measured over "
-        f"{data.attrs['trajectories']} trajectories under five sampling rules, have the closed "
-        "form within their limits (95 % for all together)."
+        f"{counts['inside']:.0f} of {counts['compared']:.0f} growth rates and shares, measured "
+        f"over {data.attrs['trajectories']} trajectories under five sampling rules, have the "
+        "closed form within their limits (95 % for all together)."
     ]
 
     for rule in (Sampling.CYCLIC, Sampling.IID_NO_REPEAT, Sampling.RESHUFFLE_NO_REPEAT):

@@ -30,30 +30,30 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PROBLEMS = ((30.0, 1.0, 0.03986), (45.0, 0.5, 0.01989), (60.0, 0.3, 0.01361))
-"""Condition number aimed at, separation of the classes, weight of the regulariser."""
+"""Target condition number, separation of the classes, weight of the regulariser."""
 
 SIGMA2 = 1e-20
-"""Variance of the noise per coordinate: so small that many decades of decay can be seen."""
+"""Variance of the noise per coordinate, small enough to show many decades of decay."""
 
 ALPHA_RANGE = (0.0, 3.0)
 """Range of alpha L; the stable region is widest at negative momentum."""
 
 BETA_RANGE = (-0.5, 1.0)
-"""Range of momenta: where acceleration is sought, and a strip below zero."""
+"""Range of momenta: positive ones, and a strip below zero."""
 
 _EXPLAINED = 100.0
 """A fitted rate explains the last error if rate^steps is at most this many times smaller: near a
-double root the error goes like k rate^k, and k is some hundred."""
+double root the error behaves like k rate^k, with k of a few hundred."""
 
 _CLOSE = 1e-3
-"""Share of the first distance below which a run with a large step has come closer than a cycle."""
+"""Share of the initial distance below which a run with a large step is not in a cycle."""
 
 
 def noisy_logistic(*, resolution: int = 100, steps: int = 500, seed: int = 0) -> xr.Dataset:
     """Data of the figure: fitted rates over (alpha L, beta) at Q near 30, 45 and 60.
 
-    5 classes, 100 samples of 10 features, 5 of them informative. The objective is not quadratic:
-    mu and L are the extreme eigenvalues of the Hessian met along a run.
+    5 classes, 100 samples of 10 features, 5 of them informative. The objective is not quadratic: mu
+    and L are the extreme eigenvalues of the Hessian along a run.
 
     Parameters
     ----------
@@ -62,15 +62,15 @@ def noisy_logistic(*, resolution: int = 100, steps: int = 500, seed: int = 0) ->
     steps
         Steps of a run.
     seed
-        Of the data and of the noise.
+        Seed of the data and of the noise.
 
     Returns
     -------
     xarray.Dataset
-        ``rate`` (Q, alpha_L, beta), fitted; ``sgd_rate`` (Q, alpha_L), at beta = 0 exactly;
-        both NaN where the runs do not settle; ``spectral_radius`` of a quadratic with the same
-        mu and L; ``mu``, ``L`` (Q), and ``local_Q``, the condition number at the
-        minimiser, which sets the final rate.
+        ``rate`` (Q, alpha_L, beta), fitted; ``sgd_rate`` (Q, alpha_L), at beta = 0 exactly; both
+        NaN where the runs do not converge; ``spectral_radius`` of a quadratic with the same mu and
+        L; ``mu``, ``L`` (Q), and ``local_Q``, the condition number at the minimiser, which sets the
+        final rate.
     """
     alphas = cell_centres(*ALPHA_RANGE, resolution)
     betas = cell_centres(*BETA_RANGE, resolution)
@@ -84,12 +84,12 @@ def _row(
     problem: Problem, alphas: FloatArray, betas: FloatArray, steps: int, seed: int
 ) -> xr.Dataset:
     """The data of one problem."""
-    # From weights of zero the flattest directions would never be met: adding the same to the
-    # weights of all classes changes the regulariser alone, and the gradient at zero has no part
-    # in that.
+    # A run from zero weights never moves along the flattest directions: adding the same vector to
+    # the weights of all classes changes only the regulariser, and the gradient at zero has no such
+    # part.
     start = 0.1 * np.random.default_rng(seed).standard_normal(problem.dimension)
     noise: dict[str, Any] = {"sigma2": SIGMA2, "seed": seed, "start": start}
-    # Extreme eigenvalues of the Hessian at every point of a run with the standard parameters.
+    # Extreme eigenvalues of the Hessian along a run with the standard parameters.
     trace = run(problem, nesterov(problem.curvature), 100, sampling=None, **noise)
     met = problem.curvature_along(trace.y)
     step = alphas / float(met.L)
@@ -120,15 +120,15 @@ def _settled(
 ) -> FloatArray:
     """The rates of the runs that converge; NaN for the others.
 
-    The fitted rate, where it explains how close the run came. It need not: gradients of the loss
-    are bounded, so a step that is too large ends in a cycle around x*, not at infinity. And for
-    steps below 1/L, where there are no cycles, a run can be too slow to fit before it ends: there
-    the mean factor per step counts.
+    The fitted rate, if it explains how close the run came. It may not: gradients of the loss are
+    bounded, so a run with too large a step ends in a cycle around x*, not at infinity. For steps
+    below 1/L, where there are no cycles, a run can be too slow for a fit; then the mean factor per
+    step is used.
     """
     rate = swept["rate"].values
     converged = swept["outcome"].values == int(Outcome.CONVERGED)
 
-    # Rates that were not fitted are NaN, and compare as False.
+    # Rates that were not fitted are NaN, so comparisons with them are False.
     with np.errstate(invalid="ignore"):
         explained = (final < _EXPLAINED * rate**steps) & (rate < 1.0)
         trusted = converged | (explained & (small | (final < _CLOSE)))
@@ -137,7 +137,7 @@ def _settled(
 
 
 def advantage(data: xr.Dataset) -> dict[str, list[float]]:
-    """The best rate with momentum and without, and how many times as fast, for each Q."""
+    """The best rate with and without momentum, and their ratio of speeds, for each Q."""
     positive = data["rate"].values[:, :, data["beta"].values > 0.0]
     momentum = [_least(rates, (3, 3)) for rates in positive]
     sgd = [_least(rates, (3,)) for rates in data["sgd_rate"].values]
@@ -146,7 +146,7 @@ def advantage(data: xr.Dataset) -> dict[str, list[float]]:
 
 
 def _least(rates: FloatArray, window: tuple[int, ...]) -> float:
-    """The least median over neighbouring pixels: no single fit makes a record."""
+    """The smallest median over neighbouring pixels, so that a single fit cannot be the best."""
     around = np.lib.stride_tricks.sliding_window_view(np.nan_to_num(rates, nan=1.0), window)
     return float(np.median(around, axis=tuple(range(-len(window), 0))).min())
 

@@ -1,4 +1,4 @@
-"""Negative momentum at the end of a run: what it saves, and against what."""
+"""Negative momentum at the end of a run: how much variance it saves, compared with what."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ Q = 32.0
 """Condition number of the problem."""
 
 DIMENSION = 100
-"""Its coordinates."""
+"""Its dimension."""
 
 TAILS = (0.3, 0.0, -0.3, -0.6, -0.85)
-"""Momenta of the tails: the least variance at lambda = mu is at -0.85, at lambda = L at -0.5."""
+"""Momenta of the tails. The variance at lambda = mu is smallest at -0.85, at lambda = L at -0.5."""
 
 LENGTHS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
-"""Steps of the tails: by 128 the flattest direction has forgotten what was before."""
+"""Steps of the tails: after 128, the flattest direction no longer depends on the steps before."""
 
 COMPARED_RATE = 0.9
-"""The rate at which methods of equal speed are put into words."""
+"""The rate at which the text compares methods of equal speed."""
 
 _RATES = (0.5, 0.6, 0.7, 0.8, 0.85, COMPARED_RATE, 0.95, 0.98, 0.99)
-"""Rates at which they are drawn."""
+"""Rates in the figure."""
 
 _COLOURS = (GREEN, BLACK, BLUE, SKY, ORANGE)
 
@@ -54,7 +54,7 @@ def negative_momentum(
     """Data of the figure: E‖y - x*‖² after a tail with another momentum, exact and measured.
 
     Worst-case quadratic, Q = 32, d = 100, noise of variance 1 per coordinate. Standard Nesterov
-    runs from x* until it is at its noise floor; the last steps take another momentum at the same
+    runs from x* until it reaches its noise floor; the last steps use another momentum with the same
     alpha.
 
     Parameters
@@ -66,18 +66,18 @@ def negative_momentum(
     steps
         Steps of a whole run.
     trajectories
-        Runs behind each measured mean square.
+        Number of runs for each measured mean square.
     seed
-        Of the noise.
+        Seed of the noise.
 
     Returns
     -------
     xarray.Dataset
-        Over (tail_beta, length): ``exact``, ``measured`` and ``measured_se``, all over the mean
-        square without a tail; ``sgd_step`` (length) the same for a tail of SGD at 2/(mu + L).
-        Over beta: ``variance_mu``, ``variance_L``, stationary, over that at beta = 0.
-        Over rate: ``fixed_rate_negative`` and ``fixed_rate_critical``, the least variance of one
-        direction at that rate with negative momentum and with critical damping, over SGD's.
+        Over (tail_beta, length): ``exact``, ``measured`` and ``measured_se``, divided by the mean
+        square without a tail; ``sgd_step`` (length), the same for a tail of SGD at 2/(mu + L). Over
+        beta: the stationary ``variance_mu`` and ``variance_L``, divided by those at beta = 0. Over
+        rate: ``fixed_rate_negative`` and ``fixed_rate_critical``, the smallest variance of one
+        direction at that rate with negative momentum and with critical damping, divided by SGD's.
     """
     problem = worst_case_quadratic(Q, DIMENSION)
     standard = nesterov(problem.curvature)
@@ -100,7 +100,7 @@ def negative_momentum(
     ends = np.array([[squares(beta, length) for length in lengths] for beta in betas]) / without
     tails = ("tail_beta", "length")
 
-    # A hundredth apart, clear of the ends -1 and 1 where the variance is unbounded.
+    # A hundredth apart, without the ends -1 and 1, where the variance is unbounded.
     momenta = np.linspace(-0.98, 0.9, 189)
     rates = np.array(_RATES)
     negative, critical = fixed_rate(rates)
@@ -133,7 +133,7 @@ def _after(
     T, X = stationary_moments(eigenvalues, standard)
     moments = X - np.linalg.matrix_power(T, steps - length) @ X
     if length:
-        # y of the last step before the tail looked ahead with the standard momentum.
+        # The y of the last step before the tail has the look-ahead of the standard momentum.
         shift = np.array([[1.0, float(tail.gamma) - float(standard.gamma)], [0.0, 1.0]])
         T, X = stationary_moments(eigenvalues, tail)
         moments = X + np.linalg.matrix_power(T, length) @ (moment_block(shift) @ moments - X)
@@ -142,13 +142,13 @@ def _after(
 
 
 def _relative(h: float, betas: FloatArray) -> FloatArray:
-    """Stationary Var y of one direction with alpha lambda = h, over that without momentum."""
+    """Stationary Var y of one direction with alpha lambda = h, divided by that without momentum."""
     plain = stationary_variance(h, Method(1.0)).y
     return np.asarray(stationary_variance(h, Method(1.0, betas)).y / plain)
 
 
 def fixed_rate(rates: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Least Var y of one direction at a rate, over SGD's: negative momentum, critical damping.
+    """Smallest Var y of one direction at a rate, over SGD's: negative momentum, critical damping.
 
     With momentum beta < 0 the rate is rho if q = 1 - alpha lambda = rho²/((1+beta) rho - beta).
     Critical damping has alpha lambda = (1-rho)² and beta = rho/(2-rho).
@@ -162,7 +162,7 @@ def fixed_rate(rates: FloatArray) -> tuple[FloatArray, FloatArray]:
     # lambda = 1 throughout, so that alpha is alpha lambda. SGD has the rate 1 - alpha.
     plain = np.asarray(stationary_variance(1.0, Method(1.0 - rates)).y)
 
-    # The least over a thousand momenta; the minimum is flat.
+    # The smallest over a thousand momenta; the minimum is flat.
     betas = -np.linspace(0.0, 0.99, 1000)[:, None]
     alphas = 1.0 - rates**2 / ((1.0 + betas) * rates - betas)
     negative = np.asarray(stationary_variance(1.0, Method(np.maximum(alphas, 0.0), betas)).y)
@@ -174,7 +174,7 @@ def fixed_rate(rates: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @styled
 def draw_negative_momentum(data: xr.Dataset) -> Figure:
-    """Draw what a tail leaves of the error, the stationary variances, and the cost in rate."""
+    """Draw the error after a tail, the stationary variances, and the cost in rate."""
     figure, axes = panels(1, 3, height=2.9, width_ratios=[1.4, 1.0, 1.0])
     left, middle, right = axes[0]
     _draw_tails(left, data)
@@ -184,14 +184,14 @@ def draw_negative_momentum(data: xr.Dataset) -> Figure:
         ("variance_L", BLUE, "λ = L", 1.0),
     ):
         middle.semilogy(data["beta"], data[name], color=colour, label=words)
-        # Where Var y of one direction is least at a fixed h = alpha lambda.
+        # Where Var y of one direction is smallest for a fixed h = alpha lambda.
         best = -1.0 / (1.0 + np.sqrt(h))
         middle.plot(best, float(data[name].interp(beta=best)), "v", color=colour, markersize=5)
 
     middle.axhline(1.0, color="grey", linewidth=0.5)
     middle.set_yticks([0.5, 1.0, 2.0, 5.0], ["0.5", "1", "2", "5"])
     middle.set(xlabel="momentum β, at α = 1/L", ylabel="Var y / Var y at β = 0")
-    middle.set_title("one direction; ▼ least")
+    middle.set_title("one direction; ▼ smallest")
 
     for name, style, colour, words in (
         ("fixed_rate_negative", "o-", ORANGE, "negative momentum, best"),
@@ -208,8 +208,8 @@ def draw_negative_momentum(data: xr.Dataset) -> Figure:
 
 
 def _draw_tails(left: Axes, data: xr.Dataset) -> None:
-    """Mean square over the length of the tail."""
-    # The axis is logarithmic: no tail stands where half a step would.
+    """Mean square against the length of the tail."""
+    # The axis is logarithmic: length zero is drawn at half a step.
     place = np.maximum(data["length"].values, 0.5)
     for beta, colour in zip(data["tail_beta"].values, _COLOURS, strict=False):
         one = data.sel(tail_beta=beta)
@@ -228,7 +228,7 @@ def _draw_tails(left: Axes, data: xr.Dataset) -> None:
 
 
 def findings(data: xr.Dataset) -> list[str]:
-    """The mean square after a tail with another momentum."""
+    """Describe the mean square after a tail with another momentum."""
     longest = data.isel(length=-1)
     pairs = zip(data["tail_beta"].values, longest["exact"].values, strict=True)
     values = ", ".join(f"{left:.3f} at beta = {beta:g}" for beta, left in pairs)

@@ -1,4 +1,4 @@
-"""How momentum amplifies noise: noise floors of standard Nesterov and SGD over Q."""
+"""Momentum amplifies noise: noise floors of standard Nesterov and SGD against Q."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COPIES = 32
-"""Directions of curvature mu that are run side by side, to average over."""
+"""Number of directions of curvature mu that run side by side and are averaged."""
 
 CHOSEN = {
     "nesterov": (nesterov, METHODS["nesterov"]),
     "sgd": (sgd, METHODS["sgd"]),
     "gradient_descent": (gradient_descent, METHODS["one-over-L"]),
 }
-"""Each from a curvature to its parameters, and how it is shown."""
+"""The parameters of each method for a curvature, and its look."""
 
 
 def noise_floor_slopes(
@@ -43,7 +43,7 @@ def noise_floor_slopes(
     Q
         Condition numbers; by default 14 from 2 to 10⁴.
     repeats
-        Runs of each method, for the standard errors.
+        Number of runs of each method, for the standard errors.
     seed
         Of the noise.
 
@@ -89,7 +89,7 @@ def _measure(
     method = choose(curvature)
     problem = Quadratic(np.eye(COPIES) / ratio, curvature=curvature, name="flat direction")
 
-    # Long enough for the slowest, SGD, to forget its start forty times over.
+    # Forty times as long as SGD, the slowest, needs to forget its start.
     time = 20.0 * ratio if method.beta == 0.0 else 200.0 * ratio**0.5
     floors = sweep(
         problem, method.alpha, method.beta, steps=int(2000 + time), sigma2=1.0, start=0.0,
@@ -98,7 +98,8 @@ def _measure(
     floor = floors["floor"].item()
     error = floors["floor_se"].item()
 
-    # Var y is the square of the floor, hence twice the floor in its error; a mean over the copies.
+    # Var y is the square of the floor, hence the factor of twice the floor in its error; a mean
+    # over the copies.
     return floor**2 / COPIES, 2.0 * floor * error / COPIES
 
 
@@ -144,7 +145,7 @@ def draw_noise_floor_slopes(data: xr.Dataset) -> Figure:
 
 
 def findings(data: xr.Dataset) -> list[str]:
-    """Slopes of the noise floors."""
+    """Describe the slopes of the noise floors."""
     fitted = slopes(data["measured"])
     off = np.abs(data["measured"] - data["variance_at_mu"]) / data["measured_se"]
 

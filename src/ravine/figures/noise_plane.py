@@ -1,11 +1,11 @@
 """Theory and runs side by side over (alpha L, beta): Figure 1, and the same for least squares.
 
-For every condition number two sweeps are run. One starts very far from x*, so that the decay
-towards the noise floor is long enough for its rate to be fitted. The other starts at x*, so that
-only noise is in its floor, and is repeated, so that the floor has a standard error.
+There are two sweeps for every condition number. One starts very far from x*, so that the decay to
+the noise floor is long enough to fit its rate. The other starts at x*, so that its floor is due to
+noise alone, and is repeated to get a standard error.
 
-Coefficients are L² E‖y - x*‖² / (d sigma²): of the total variance of the noise, as in Theorem 1,
-and free of units.
+Coefficients are L² E‖y - x*‖² / (d sigma²): relative to the total variance of the noise, as in
+Theorem 1, and dimensionless.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ CONDITION_NUMBERS = (2.0, 8.0, 32.0)
 """Condition numbers of the rows, as in the paper."""
 
 ALPHA_RANGE = (0.0, 3.0)
-"""Range of alpha L. The stable region ends at 4/3 for beta = 1 and at 2 for beta = 0; beyond 3 is
-only a corner at negative momentum."""
+"""Range of alpha L. The stable region ends at 4/3 for beta = 1 and at 2 for beta = 0; beyond 3
+there is only a corner at negative momentum."""
 
 BETA_RANGE = (-1.0, 1.0)
-"""All momenta for which some step is stable."""
+"""Range of momenta for which some step is stable."""
 
 FAR = 1e120
-"""How many times as far from x* the runs for the rate start: 120 decades above the noise floor,
-and its square is still a double."""
+"""Factor on the distance from x* at the start of the runs for the rate: 120 decades above the noise
+floor, and its square does not overflow."""
 
 NEAR_CONTOUR = 0.01
-"""Pixels with |rho - 1| below this are too slow to tell apart: 0.99^1000 = 4e-5."""
+"""Pixels with |rho - 1| below this are too slow to distinguish: 0.99^1000 = 4e-5."""
 
 NEAR_RATE = 0.01
-"""A fitted rate agrees with rho up to this."""
+"""Largest difference at which a fitted rate agrees with rho."""
 
 NEAR_FLOOR = 4.0
-"""A measured floor agrees with the exact one up to this many of its standard errors."""
+"""Largest difference, in standard errors, at which a measured floor agrees with the exact one."""
 
 _LONG_NAMES = {
     "spectral_radius": "spectral radius rho(alpha, beta) of Theorem 1",
@@ -70,7 +70,7 @@ _LONG_NAMES = {
     "paper_coefficient": "L^2 times the noise coefficient of Theorem 1 with its C_epsilon",
     "worst_coefficient": "L^2 times the exact noise coefficient of the worst direction",
     "exact_coefficient": "L^2 E||y - x*||^2 / (d sigma^2), exact and stationary, of this problem",
-    "expected_coefficient": "the same, exact mean over the steps that were measured",
+    "expected_coefficient": "the same, exact mean over the measured steps",
     "measured_coefficient": "L^2 E||y - x*||^2 / (d sigma^2), measured",
     "measured_coefficient_se": "its standard error over the repeats",
     "diverged": "1 where the run diverged",
@@ -84,7 +84,7 @@ _COLUMNS = {
     "spectral_radius": "theory, ρ(α, β)",
     "measured_rate": "measured",
 }
-"""The quantity of each column, and its caption; the coefficients come first."""
+"""The quantity and the caption of each column; the coefficients come first."""
 
 
 def stochastic_approximation(
@@ -124,8 +124,8 @@ def noise_plane(
     resolution
         Pixels along each axis.
     rate_steps, floor_steps, repeats
-        Steps of the runs for the rate and for the noise floor, and runs of each pixel for the
-        noise floor.
+        Steps of the runs for the rate and for the noise floor, and runs per pixel for the noise
+        floor.
     seed
         Of all random draws.
     options
@@ -134,7 +134,8 @@ def noise_plane(
     Returns
     -------
     xarray.Dataset
-        Dimensions Q, alpha_L, beta. Infinite coefficients mean that there is no stationary law.
+        Dimensions Q, alpha_L, beta. A coefficient is infinite if there is no stationary
+        distribution.
     """
     alphas = cell_centres(*ALPHA_RANGE, resolution)
     betas = cell_centres(*BETA_RANGE, resolution)
@@ -146,7 +147,7 @@ def noise_plane(
         rest = sweep(
             *plane, steps=floor_steps, start=0.0, repeats=repeats, measure=("floor",), **shared
         )
-        # A floor is a root mean square: its square has twice itself times its error.
+        # A floor is a root mean square: the error of its square is twice the floor times its error.
         unit = float(problem.curvature.L) ** 2 / (problem.dimension * sigma2)
         floor = rest["floor"].values
         diverged = decay["outcome"].values == int(Outcome.DIVERGED)
@@ -185,7 +186,7 @@ def noise_plane(
 def _theory(
     problem: Quadratic, alphas: FloatArray, betas: FloatArray, steps: int
 ) -> dict[str, FloatArray]:
-    """Rate and coefficients of a problem in closed form, stationary and over the steps measured."""
+    """Rate and coefficients of a problem in closed form, stationary and over the measured steps."""
     L = float(problem.curvature.L)
     alpha, beta = np.meshgrid(alphas / L, betas, indexing="ij")
     method = Method(alpha, beta)
@@ -195,7 +196,7 @@ def _theory(
     edges = bin_edges(steps)
     first = int(edges[min(int(np.searchsorted(edges, 0.5 * steps)), len(edges) - 2)]) + 1
 
-    # Elsewhere there is no stationary law.
+    # Elsewhere there is no stationary distribution.
     stable = rho < 1.0
     window = np.full(rho.shape, np.inf)
     window[stable] = mean_square_from_rest(
@@ -214,10 +215,10 @@ def _theory(
 
 
 def stationary_moments(eigenvalues: Any, method: Method) -> tuple[FloatArray, FloatArray]:
-    """T, the map of (E r², E rv, E v²) by a step, and their stationary values X, noise variance 1.
+    """T, the map of (E r², E rv, E v²) by a step, and its fixed point X for noise of variance 1.
 
     Shapes (..., 3, 3) and (..., 3, 1); eigenvalues broadcast against the method, which is stable.
-    From any moments m, those after k steps are X + T^k (m - X).
+    Moments m become X + T^k (m - X) after k steps.
     """
     T = moment_block(block(eigenvalues, method))
     gain = np.broadcast_to(moment_gain(method), T.shape[:-1])
@@ -229,7 +230,7 @@ def mean_square_from_rest(
 ) -> FloatArray:
     """Mean over k = first, ..., last of E‖y_{k+1} - x*‖², started at x*, noise of variance 1.
 
-    From rest the moments after k steps are X - T^k X, and the powers are a geometric series.
+    From rest, the moments after k steps are X - T^k X, and the sum is a geometric series.
 
     Examples
     --------
@@ -250,7 +251,7 @@ def mean_square_from_rest(
 
 
 def agreement(data: xr.Dataset) -> dict[str, FloatArray]:
-    """How well runs and theory agree, one number for each Q.
+    """Measure how well runs and theory agree, for each Q.
 
     Returns
     -------
@@ -273,7 +274,7 @@ def agreement(data: xr.Dataset) -> dict[str, FloatArray]:
         "outcome": share((rho >= 1.0) == (data["diverged"] > 0), abs(rho - 1.0) > NEAR_CONTOUR),
         "rate": share(abs(stable["measured_rate"] - rho) <= NEAR_RATE, rho < 1.0),
         "floor": share(floor_off <= NEAR_FLOOR * stable["measured_coefficient_se"], rho < 1.0),
-        # Equal coefficients differ by rounding.
+        # Equal coefficients may differ by rounding errors.
         "below_paper": share(
             stable["worst_coefficient"] > stable["paper_coefficient"] * (1.0 + 1e-12), rho < 1.0
         ),
@@ -281,7 +282,7 @@ def agreement(data: xr.Dataset) -> dict[str, FloatArray]:
 
 
 def findings(data: xr.Dataset) -> list[str]:
-    """Agreement of runs and theory over the plane, in sentences."""
+    """Describe the agreement of runs and theory over the plane."""
     shares = agreement(data)
     return [
         f"Diverges exactly where rho >= 1, farther than {NEAR_CONTOUR:g} from it: "
@@ -305,8 +306,8 @@ def draw_noise_plane(data: xr.Dataset) -> Figure:
     shape = {"height": 1.25 * count + 1.15, "sharex": True, "sharey": True}
     figure, axes = panels(count, len(_COLUMNS), **shape)
 
-    # Four decades from near the least coefficient; those at the rim of stability are unbounded.
-    # Most rates are slow: the third power leaves them more of the colours.
+    # Four decades from near the smallest coefficient; at the edge of stability they are unbounded.
+    # Most rates are slow, and the third power gives them more of the colours.
     exact = data["exact_coefficient"].values
     low = float(np.quantile(exact[np.isfinite(exact)], 0.02))
     scales = {True: LogNorm(low, 1e4 * low), False: PowerNorm(3.0, 0.0, 1.0)}

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CONDITION_NUMBERS = (2.0, 8.0, 32.0, 128.0)
-"""Panels of the reproduction: below and above 11.66 and 17.06, where textbook Nesterov
-loses guarantees."""
+"""Condition numbers of the panels: below and above 11.66 and 17.06, where textbook Nesterov loses
+guarantees."""
 
 _WIDE = (0.0, 3.0)
 """Range of alpha L there; beyond 3 only a corner at negative momentum is stable."""
 
 _ROUNDING = 1e-12
-"""Relative excess of a rung over the next that is put down to rounding: at some pixels they are
+"""Relative excess of a rung over the next that is attributed to rounding: at some pixels they are
 equal."""
 
 _AXES = ("alpha_L", "beta")
@@ -74,8 +74,8 @@ def parameter_map(
     Returns
     -------
     xarray.Dataset
-        Over ``alpha_L`` and ``beta``: a variable for every rung by its key, and ``noise_floor``. Of
-        a rung with two bounds it is the upper one; ``commuting_lower`` is the other.
+        Over ``alpha_L`` and ``beta``: a variable for every rung by its key, and ``noise_floor``.
+        For a rung with two bounds it is the upper one; ``commuting_lower`` is the other.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def parameter_map(
         raise Refusal("Q", "at least 1", f"{ratio:g}", "it is L/mu")
 
     pixels = whole("resolution", resolution, 2, remedy="give pixels along an axis, e.g. 400")
-    # Eight planes to keep, and about as many on the way to them.
+    # Eight planes, and about as many temporary ones.
     refuse_too_large("resolution", 128 * pixels**2, pixels, "give fewer pixels")
     alphas = _centres("alpha_range", alpha_range, pixels)
     betas = _centres("beta_range", beta_range, pixels)
@@ -129,7 +129,7 @@ def _centres(name: str, ends: tuple[float, float], pixels: int) -> FloatArray:
 
 
 def _plane(data: xr.Dataset, Q: float, *keys: str) -> Plane:
-    """The plane of a :func:`parameter_map` at Q, with all rungs or those with these keys."""
+    """The plane of a :func:`parameter_map` at Q, with all rungs or those of the given keys."""
     rates = {key: data[key].values.T for key in keys or [rung.key for rung in RUNGS]}
     marks = standard_marks(Curvature(1.0 / Q, 1.0))
     return rated_plane(data["alpha_L"].values, data["beta"].values, rates, marks)
@@ -144,7 +144,7 @@ def draw_parameter_map(data: xr.Dataset, quantity: str = "regions") -> Figure:
         return plane_figure(_plane(data, Q), title, over=_draw_safe_step)
 
     values = data[quantity.replace("-", "_")]
-    # Around a noise floor the line is that of exact gradients, without which there is none.
+    # A noise floor exists only where exact gradients converge, so the line is theirs.
     edge = "spectral_radius" if values.name == _NOISE else str(values.name)
     label = values.attrs["long_name"]
 
@@ -163,24 +163,24 @@ def _draw_quantity(axes: Axes, values: xr.DataArray) -> Any:
     finite = values.where(np.isfinite(values))
     plane = values["alpha_L"], values["beta"]
     if values.name == _NOISE:
-        # Four decades from the quietest twentieth: beyond them lies the edge of stability alone.
+        # Four decades from the lowest twentieth; only the edge of stability exceeds them.
         low = float(finite.quantile(0.05))
         return draw_map(axes, *plane, finite, LogNorm(low, 1e4 * low))
 
-    # A map that is slow everywhere still shows a range of colours.
+    # A map with slow rates everywhere still shows a range of colours.
     norm = Normalize(min(float(finite.min()), 0.99), 1.0)
     return draw_map(axes, *plane, finite.where(values < 1.0), norm)
 
 
 def _draw_safe_step(axes: Axes) -> None:
-    """Draw the largest step that is safe for every mu, over all momenta."""
+    """Draw the largest step that is safe for every mu, against momentum."""
     betas = np.linspace(-0.999, 0.999, 800)
     label = "largest step safe for every μ"
     axes.plot(safe_step(1.0, betas), betas, "--", color=ORANGE, label=label)
 
 
 def nested_regions(*, resolution: int = 100, Q: Sequence[float] = CONDITION_NUMBERS) -> xr.Dataset:
-    """Data of the figure of the reproduction: every rung over (Q, alpha_L, beta).
+    """Data of the reproduction's figure: every rung over (Q, alpha_L, beta).
 
     Parameters
     ----------
@@ -194,9 +194,9 @@ def nested_regions(*, resolution: int = 100, Q: Sequence[float] = CONDITION_NUMB
 
 
 def areas(data: xr.Dataset) -> dict[str, list[float]]:
-    """Share of the plane inside each region, for each Q, and whether they are nested.
+    """Share of the plane inside each region, for each Q, and the degree of nesting.
 
-    ``nested`` is the share of the pixels at which the rungs are in order.
+    ``nested`` is the share of pixels at which the rungs are in order.
     """
     rates = [data[rung.key].values for rung in RUNGS]
     ordered = np.all([a <= b * (1.0 + _ROUNDING) for a, b in pairwise(rates)], axis=0)
@@ -217,7 +217,7 @@ def draw_nested_regions(data: xr.Dataset) -> Figure:
 
 
 def findings(data: xr.Dataset) -> list[str]:
-    """Sizes of the nested regions."""
+    """Describe the sizes of the nested regions."""
     shares = areas(data)
     lines = [
         f"Share of the plane, {rung.region}: {at_each_ratio(data, shares[rung.key], '.1%')}."

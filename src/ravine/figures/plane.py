@@ -1,8 +1,8 @@
-"""The plane of step size and momentum: plain data first, then drawn by matplotlib or a browser.
+"""The plane of step size and momentum as plain data, drawn by matplotlib or a browser.
 
-A :class:`Plane` holds nested regions, each with its rate over the grid, and marked methods. Every
-picture of the plane is made of one: the maps of the ladder, a sweep's contours, the picture of a
-diagnosis and the page.
+A :class:`Plane` holds nested regions, each with its rate over the grid, and marked methods. All
+pictures of the plane use it: the maps of the ladder, the contours of a sweep, the pictures of a
+diagnosis and of the page.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SECTIONS = 16
-"""Parts of an edge of the grid, in the middle of one of which a border is put."""
+"""Number of parts of a grid edge; a border is put in the middle of one part."""
 _FAR = 0.5
-"""Rates farther than this from 1 are clipped: contours are interpolated linearly."""
+"""Rates farther than this from 1 are clipped, because contours are interpolated linearly."""
 
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """Where one rate is below 1."""
+    """The region where one rate is below 1."""
 
     rung: Rung
     rate: FloatArray
@@ -69,16 +69,16 @@ class Plane:
 
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:
-        """How many of the nested regions hold each grid point."""
+        """The number of nested regions that contain each grid point."""
         inside = [region.rate < 1.0 for region in self.regions]
         return np.asarray(np.sum(inside, axis=0, dtype=np.int64))
 
     def contour(self, region: Region) -> list[FloatArray]:
-        """The region's border inside the plane: its rings without what lies on the frame."""
+        """The region's border inside the plane: its rings without the parts on the frame."""
         corners = np.array([[self.steps[0], self.momenta[0]], [self.steps[-1], self.momenta[-1]]])
         lines = []
         for ring in region.rings:
-            # A piece of the ring lies on the frame if both of its ends are on the same side.
+            # A segment lies on the frame if both of its ends are on the same side.
             on_side = np.stack([ring == corner for corner in corners])
             along = (on_side[:, :-1] & on_side[:, 1:]).any(axis=(0, 2))
             pieces = np.split(ring, np.flatnonzero(along) + 1)
@@ -87,7 +87,7 @@ class Plane:
         return lines
 
     def labels(self) -> list[Label]:
-        """The name of every visible part, written into it or beside it with a line to it."""
+        """The label of every visible part, inside it, or beside it with a line to it."""
         names = [(OUTSIDE_WORDS, OUTSIDE)]
         names += [(one.rung.region, one.rung.colour) for one in self.regions]
         marks = [mark[1:] for mark in self.marks]
@@ -106,9 +106,9 @@ def ladder_plane(
 ) -> Plane:
     """Every rung of the ladder over a grid, with standard Nesterov and SGD marked.
 
-    Borders are looked for between the points of the grid, so that a coarse one is enough. Rates
-    that are costly are computed only where their neighbours on the ladder leave open on which side
-    of 1 they are; elsewhere the rate of a region is that of a neighbour on the same side.
+    Borders are located between the points of the grid, so a coarse grid is enough. Slow rates are
+    computed only where the neighbouring rungs do not decide on which side of 1 they are; elsewhere
+    the rate of a region is that of a neighbour on the same side.
 
     Parameters
     ----------
@@ -117,14 +117,14 @@ def ladder_plane(
     steps, momenta
         Ascending alpha L and beta. Rates have the shape (momenta, steps).
     gamma
-        Look-ahead; Nesterov's unless given. With an array of the rates' shape nothing is known
-        between the points of the grid: every rate is computed, and borders are interpolated.
+        Look-ahead. Default: Nesterov's. An array in the shape of the rates gives no values between
+        the points of the grid: then every rate is computed, and borders are interpolated.
     batches
         Curvature of single terms, and size of the batches.
     log
-        Whether the step sizes are to be shown on a logarithmic axis.
+        Whether the axis of the step sizes is logarithmic.
     costly_sections
-        Into how many parts the edges of the grid are cut for the borders of costly rates.
+        Number of parts of a grid edge for the borders of slow rates.
 
     Examples
     --------
@@ -142,8 +142,8 @@ def ladder_plane(
         method = Method(step / float(curvature.L), momentum, gamma)
         return np.asarray(rung.rate(curvature, method, batches).upper)
 
-    # Costly rungs last: they are nested between their neighbours, which say on which side of 1
-    # they are for most methods.
+    # Slow rungs last: they are nested between their neighbours, which for most methods decide on
+    # which side of 1 they are.
     rates: dict[int, FloatArray] = {}
     for place, rung in sorted(enumerate(RUNGS), key=lambda item: item[1].bracketed):
         below = rates.get(place - 1, np.zeros(alpha_L.shape))
@@ -201,14 +201,14 @@ def draw_plane(
     Parameters
     ----------
     axes
-        Of matplotlib. Its limits become those of the grid.
+        Axes of matplotlib. Their limits become those of the grid.
     plane
         What to draw.
     filled
-        Fill the regions and the ground around them. Otherwise draw their borders as lines that
-        show on every colour, for a map that is drawn already.
+        Fill the regions and the background. Otherwise draw only their borders, as lines that are
+        visible on every colour, over a map.
     labels
-        Write the words of the regions into them.
+        Write the labels of the regions.
     """
     if filled:
         _fill_regions(axes, plane)
@@ -241,9 +241,9 @@ def plane_figure(
     under: Callable[[Figure, Axes], None] | None = None,
     over: Callable[[Axes], None] | None = None,
 ) -> Figure:
-    """Draw a plane alone, filled; or its borders over the map in colour that ``under`` draws.
+    """Draw a plane alone, filled, or its borders over the map that ``under`` draws.
 
-    ``over`` draws on top. What has a label is in the legend below.
+    ``over`` draws on top. Everything with a label is in the legend below.
     """
     figure, axes = panels(1, 1, height=6.2)
     axis = axes[0, 0]
@@ -257,7 +257,7 @@ def plane_figure(
 
 
 def _write(axes: Axes, label: Label) -> None:
-    """Words in a region, or beside it with a line that shows on light and dark colours."""
+    """A label in a region, or beside it with a line that is visible on light and dark colours."""
     from matplotlib.patheffects import withStroke
 
     ink = ink_on(label.ground)
@@ -287,7 +287,7 @@ def _fill_regions(axes: Axes, plane: Plane) -> None:
 
 
 def _draw_borders(axes: Axes, plane: Plane) -> None:
-    """Lines on which each rate is 1, with a dark rim: they show on every colour."""
+    """Lines where each rate is 1, with a dark rim, so that they are visible on every colour."""
     from matplotlib.patheffects import withStroke
 
     for region in plane.regions:
@@ -303,14 +303,14 @@ def _draw_borders(axes: Axes, plane: Plane) -> None:
 
 
 def _rings(steps: FloatArray, momenta: FloatArray, rate: FloatArray) -> list[FloatArray]:
-    """Closed rings around where a rate is below 1, by linear interpolation."""
+    """Closed rings around the region where a rate is below 1, by linear interpolation."""
     from contourpy import FillType, contour_generator
 
-    # Values far from 1 would only distort the contour at 1.
+    # Values far from 1 would distort the contour at 1.
     near = np.clip(np.nan_to_num(rate, nan=np.inf), 1.0 - _FAR, 1.0 + _FAR)
     tracer = contour_generator(steps, momenta, near, fill_type=FillType.OuterOffset)
     points, offsets = tracer.filled(-np.inf, 1.0)
-    # Interpolated points may lie off the frame by a rounding.
+    # Interpolated points may miss the frame by a rounding error.
     frame = np.array([steps[0], momenta[0]]), np.array([steps[-1], momenta[-1]])
     return [
         ring
@@ -327,13 +327,13 @@ def _refined(
     at: Callable[[FloatArray, FloatArray], FloatArray],
     sections: int,
 ) -> list[FloatArray]:
-    """Move the points of rings along the edges of the grid to where the rate is 1.
+    """Move the points of rings along the edges of the grid, to where the rate is 1.
 
-    Inside a region rates are often flat and close to 1, outside they are steep: interpolation
-    then draws a staircase.
+    Rates are often flat and close to 1 inside a region, and steep outside: interpolation alone
+    would draw a staircase.
     """
-    # The grid points on both sides of each coordinate, the same twice where it is on the grid. A
-    # point lies on an edge of the grid: the ends of the edge differ in one coordinate.
+    # The grid points on both sides of each coordinate, or twice the same one if it is on the grid.
+    # A point lies on a grid edge, whose ends differ in one coordinate.
     points = np.concatenate(rings)
     left = np.searchsorted(steps, points[:, 0], "right") - 1
     bottom = np.searchsorted(momenta, points[:, 1], "right") - 1

@@ -1,4 +1,4 @@
-"""Where the names of the plane's regions are written: inside them, or beside with a line."""
+"""Positions of the labels of the plane's regions: inside them, or beside them with a line."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ravine.arguments import FloatArray
 LETTER = (0.0132, 0.038)
 """Width of a letter and height of a line, as shares of the plane."""
 MARGIN = 0.02
-"""Free space around words, as a share of the plane: to borders, frame and other words."""
+"""Free space around labels, as a share of the plane: to borders, frame and other labels."""
 _NARROW = 0.008
-"""The same where there is not enough of it."""
+"""The same if space is limited."""
 BESIDE = 0.7
-"""Share of the width beyond which the words of a mark stand to its left."""
+"""Share of the width beyond which the label of a mark stands to its left."""
 
 _POINTS = 100
-"""Points along an axis that are looked at, of grids that are finer or coarser."""
+"""Points along an axis of the grid on which labels are placed."""
 _LEAST = 0.004
-"""Share of the plane that a part must have to be named."""
+"""Smallest part, as a share of the plane, that gets a label."""
 _SHORTEST = 3
-"""Shortest line from words to their region, in grid points."""
+"""Shortest line from a label to its region, in grid points."""
 _LONGEST = 0.45
-"""Longest line from words to their region, as a share of the plane."""
+"""Longest line from a label to its region, as a share of the plane."""
 
 Mask = npt.NDArray[np.bool_]
 Place = tuple[int, int]
@@ -35,15 +35,15 @@ Place = tuple[int, int]
 
 
 class Label(NamedTuple):
-    """Words around a point of the plane."""
+    """A label around a point of the plane."""
 
     lines: tuple[str, ...]
     at: tuple[float, float]
-    """Step and momentum of the middle of the words."""
+    """Step and momentum at the centre of the label."""
     ground: str
-    """Colour that they are written on."""
+    """Colour behind the label."""
     points_at: tuple[float, float] | None = None
-    """Where a line leads from the words, if they do not fit into their own region."""
+    """End of the line from the label, if it does not fit into its own region."""
 
 
 def place_labels(
@@ -53,7 +53,7 @@ def place_labels(
     names: Sequence[tuple[str, str]],
     marks: Sequence[tuple[str, float, float]] = (),
 ) -> list[Label]:
-    """Place the name of every part that is large enough.
+    """Place the label of every part that is large enough.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def place_labels(
     counts
         Over (momenta, steps): the index in ``names`` of every grid point.
     names
-        Words and colours of the parts.
+        Labels and colours of the parts.
     marks
-        Words, step and momentum of what must not be written over.
+        Label, step and momentum of the marks, which must stay visible.
     """
     rows, columns = (
         np.linspace(0, len(axis) - 1, _POINTS).round().astype(np.intp) for axis in (momenta, steps)
@@ -74,7 +74,7 @@ def place_labels(
     ys = momenta[rows]
     taken = np.zeros(part.shape, dtype=bool)
     for words, step, momentum in marks:
-        # The words of a mark stand to its right, or to its left at the edge of the plane.
+        # The label of a mark stands to its right, or to its left near the edge of the plane.
         row = int(np.searchsorted(ys, momentum))
         column = int(np.searchsorted(xs, step))
         _cover(taken, ("mark",), (row, column))
@@ -108,7 +108,7 @@ def place_labels(
 
 
 def _wrapped(words: str) -> Iterator[tuple[str, ...]]:
-    """The words in one line, in two and in three, as even as possible."""
+    """The text in one, two and three lines, as even as possible."""
     for count in (1, 2, 3):
         width = -(-len(words) // count)
         while len(wrap(words, width, break_long_words=False)) > count:
@@ -117,14 +117,14 @@ def _wrapped(words: str) -> Iterator[tuple[str, ...]]:
 
 
 def _extent(lines: Sequence[str], shape: tuple[int, ...], margin: float = 0.0) -> Place:
-    """Half the height and half the width of the words and their margin, in grid points."""
+    """Half the height and half the width of a label and its margin, in grid points."""
     height = 0.5 * LETTER[1] * len(lines) + margin
     width = 0.5 * LETTER[0] * max(map(len, lines)) + margin
     return int(np.ceil(height * shape[0])), int(np.ceil(width * shape[1]))
 
 
 def _fits(lines: Sequence[str], free: Mask, margin: float) -> Mask:
-    """Where the box of the words and their margin can stand on free points alone."""
+    """The positions at which the box of the label and its margin covers free points only."""
     from scipy.ndimage import minimum_filter
 
     up, across = _extent(lines, free.shape, margin)
@@ -133,14 +133,14 @@ def _fits(lines: Sequence[str], free: Mask, margin: float) -> Mask:
 
 
 def _depth(mask: Mask) -> FloatArray:
-    """Distance of every point to what is not in the mask, or is off the plane."""
+    """Distance of every point to the outside of the mask or of the plane."""
     from scipy.ndimage import distance_transform_edt
 
     return np.asarray(distance_transform_edt(np.pad(mask, 1)))[1:-1, 1:-1]
 
 
 def _inside(words: str, free: Mask) -> tuple[tuple[str, ...], Place] | None:
-    """Lines and place of the words in the middle of where they fit."""
+    """Lines and position of the label, in the middle of the space where it fits."""
     for margin in (MARGIN, _NARROW):
         for lines in _wrapped(words):
             depth = _depth(_fits(lines, free, margin))
@@ -154,19 +154,19 @@ def _inside(words: str, free: Mask) -> tuple[tuple[str, ...], Place] | None:
 def _beside(
     words: str, part: npt.NDArray[np.int64], own: Mask, taken: Mask
 ) -> tuple[tuple[str, ...], Place, Place] | None:
-    """Lines and place of the words in another part, and the nearest point of their own."""
+    """Lines and position of the label in another part, and the nearest point of its own."""
     from scipy.ndimage import distance_transform_edt, maximum_filter, minimum_filter
 
     depth = _depth(own)
     goal = depth >= 0.6 * depth.max()
     distances: Any = distance_transform_edt(~goal, return_indices=True)
     far, nearest = distances
-    # All of the words stand in one part: no border runs through them.
+    # The whole label stands in one part: no border crosses it.
     interior = maximum_filter(part, 3) == minimum_filter(part, 3)
     for lines in _wrapped(words):
         up, across = _extent(lines, own.shape)
         away = np.abs(nearest - np.indices(own.shape))
-        # The line to their own part begins at the words, and is long enough to be seen.
+        # The line to its own part begins at the label, and is long enough to be visible.
         clear = (away[0] > up + _SHORTEST) | (away[1] > across + _SHORTEST)
         reach = np.where(_fits(lines, interior & ~taken, _NARROW) & clear, far, np.inf)
         for place in np.argsort(reach, axis=None, kind="stable"):
@@ -189,7 +189,7 @@ def _between(start: Place, end: Place) -> tuple[npt.NDArray[np.intp], ...]:
 
 
 def _cover(taken: Mask, lines: Sequence[str], place: Place) -> None:
-    """Mark the box of some words as taken."""
+    """Mark the box of a label as occupied."""
     up, across = _extent(lines, taken.shape)
     row, column = place
     taken[max(row - up, 0) : row + up + 1, max(column - across, 0) : column + across + 1] = True

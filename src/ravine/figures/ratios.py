@@ -1,4 +1,4 @@
-"""Figures with a panel for each condition number: their data, and their values in words."""
+"""Figures with one panel per condition number: their data, and their values as text."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import xarray as xr
 
 
 def over_ratios(rows: Sequence[xr.Dataset], Q: npt.ArrayLike, **attributes: Any) -> xr.Dataset:
-    """One data set of several, each for a condition number."""
+    """Join data sets, one per condition number."""
     together = xr.concat(rows, dim="Q", combine_attrs="drop_conflicts")
     return together.assign_coords(Q=np.asarray(Q)).assign_attrs(attributes)
 
 
 def at_each_ratio(data: xr.Dataset, values: npt.ArrayLike, form: str = ".2%") -> str:
-    """Put one value for each condition number into words.
+    """Describe one value per condition number.
 
     Examples
     --------

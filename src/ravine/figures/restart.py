@@ -1,4 +1,4 @@
-"""Restart on both examples: what stops the divergence, and what does not."""
+"""Restart on both examples: which rules stop the divergence."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 RULES: dict[str, tuple[str | None, str, str, Any]] = {
     "never": (None, "never", BLACK, "-"),
-    "gradient": ("gradient", "when a step goes against its gradient", BLUE, "--"),
-    "sampled": ("sampled", "when the sampled function rose", ORANGE, "-."),
-    "full": ("full", "when the whole objective rose", GREEN, "-"),
+    "gradient": ("gradient", "if a step goes against its gradient", BLUE, "--"),
+    "sampled": ("sampled", "if the sampled term rises", ORANGE, "-."),
+    "full": ("full", "if the whole objective rises", GREEN, "-"),
 }
-"""Each restart rule by name: what the engine calls it, its words, its colour and its dashes."""
+"""Each restart rule by name: its name in the engine, its label, its colour and its dashes."""
 
 
 def _examples() -> dict[str, tuple[QuadraticSum, Sampling]]:
@@ -36,16 +36,16 @@ def _examples() -> dict[str, tuple[QuadraticSum, Sampling]]:
 
 
 def restart(*, steps: int = 2000, trajectories: int = 1000, seed: int = 0) -> xr.Dataset:
-    """Data of the figure: rate per step with every restart rule, on the paper's and our example.
+    """Data of the figure: rate per step with every restart rule, on the two examples.
 
     Parameters
     ----------
     steps
         Steps of a run; growth is measured over the second half.
     trajectories
-        Runs of each random order.
+        Number of runs of each random order.
     seed
-        Of the draws.
+        Seed of the draws.
 
     Returns
     -------
@@ -65,11 +65,11 @@ def restart(*, steps: int = 2000, trajectories: int = 1000, seed: int = 0) -> xr
             problem, nesterov(problem.curvature), visits, trajectories=count,
             sampling=sampling, restart=rule, seed=seed,
         )  # fmt: skip
-        # A distance that has come down to zero counts as 1e-300.
+        # A distance of zero counts as 1e-300.
         logs = np.log(np.maximum(runs.norms, 1e-300))
         per_step = (logs[-1] - logs[middle]) / (visits[-1] - visits[middle])
         growth = np.exp(per_step.mean())
-        # Limits of the mean logarithm, carried over to the growth.
+        # Limits of the mean logarithm, converted to the growth.
         half = 1.96 * per_step.std() / np.sqrt(count) * growth
         typical = ("step", logs.mean(axis=1))
         return xr.Dataset({"growth": growth, "growth_half": half, "log_typical": typical})
@@ -86,8 +86,8 @@ def restart(*, steps: int = 2000, trajectories: int = 1000, seed: int = 0) -> xr
 
 @styled
 def draw_restart(data: xr.Dataset) -> Figure:
-    """Draw the typical distance over the steps, a panel for each example."""
-    # The reshuffled paper's example looks as the cyclic one does.
+    """Draw the typical distance against the steps, one panel per example."""
+    # The paper's example looks the same reshuffled and in cyclic order.
     shown = [0, 1, 3]
     figure, axes = panels(1, len(shown), height=4.0)
     for axis, i in zip(axes[0], shown, strict=True):
@@ -108,7 +108,7 @@ def draw_restart(data: xr.Dataset) -> Figure:
 
 
 def findings(data: xr.Dataset) -> list[str]:
-    """Growth with each restart rule."""
+    """Describe the growth with each restart rule."""
     lines = []
     for example, growths in zip(data["example"].values, data["growth"].values, strict=True):
         rules = ", ".join(

@@ -1,4 +1,4 @@
-"""Figure 3: SGD at alpha = 2/(mu + L) on partitioned least squares, under its bound."""
+"""Figure 3: SGD at alpha = 2/(mu + L) on partitioned least squares, and its bound."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ CONDITION_NUMBERS = (16.0, 32.0, 64.0)
 """Condition numbers of the panels, as in the paper."""
 
 DISTANCE = 1000.0
-"""How far from x* the runs start: two decades above the floor of the bound."""
+"""Initial distance from x*: two decades above the floor of the bound."""
 
 DRAWN = 10
-"""Runs that are drawn one by one, as in the paper."""
+"""Number of single runs in the figure, as in the paper."""
 
 _TRANSIENT = 20.0
-"""The rate is fitted while the mean is this many times the bound's floor: noise is 5 % there."""
+"""The rate is fitted while the mean exceeds the bound's floor by this factor: noise is 5 %
+there."""
 
 
 def sgd_finite_sum(
@@ -51,16 +52,16 @@ def sgd_finite_sum(
     steps
         Steps of a run; one batch per step, drawn with replacement.
     trajectories
-        Runs whose mean estimates E‖y - x*‖.
+        Number of runs in the mean that estimates E‖y - x*‖.
     samples, batches
         Size of the problem.
     seed
-        Of the data and the draws.
+        Seed of the data and the draws.
 
     Returns
     -------
     xarray.Dataset
-        Over (Q, step): ``bound`` (the corollary), ``mean`` of the runs, ``largest`` of them, and
+        Over (Q, step): ``bound`` of the corollary, ``mean`` and ``largest`` of the runs, and
         ``rms_floor``, the exact stationary root mean square; ``runs`` (Q, run, step), ten of them.
     """
     rows = []
@@ -97,7 +98,7 @@ def sgd_finite_sum(
 
 
 def tightness(data: xr.Dataset) -> dict[str, list[float]]:
-    """How close the runs come to the bound, one number for each Q.
+    """Measure how close the runs come to the bound, for each Q.
 
     Returns
     -------
@@ -142,7 +143,7 @@ def draw_sgd_finite_sum(data: xr.Dataset) -> Figure:
 
 
 def findings(data: xr.Dataset) -> list[str]:
-    """How close the runs come to the bound."""
+    """Describe how close the runs come to the bound."""
     closeness = tightness(data)
     mean = float((data["mean"] / data["bound"]).max())
     drawn = float((data["runs"] / data["bound"]).max())

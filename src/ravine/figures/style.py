@@ -1,4 +1,4 @@
-"""The look that all figures of the reproduction share: sizes for print, colours, panels."""
+"""The common look of all figures: sizes for print, colours, panels."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 200
-"""Dots per inch of a picture: fine lines stay sharp on a page."""
+"""Dots per inch of a picture, enough for sharp fine lines."""
 
 WIDE = 7.2
 """Width of a figure over two columns of print, in inches."""
 
-# Okabe and Ito's colours, told apart with any kind of colour vision.
+# Okabe and Ito's colours, which can be distinguished with any kind of colour vision.
 BLACK = "#000000"
 ORANGE = "#e69f00"
 SKY = "#56b4e9"
@@ -37,22 +37,22 @@ CONTOUR = "#c1272d"
 """Colour of the line rho = 1, on every map."""
 
 MAP_COLOURS = "cividis_r"
-"""Colour map of every map: even in lightness, the smallest value is light."""
+"""Colour map of every map: perceptually uniform, light for the smallest value."""
 
 NOTHING = "#e4e0d8"
-"""Behind the maps: what diverged, or is not defined."""
+"""Background of the maps: diverged or undefined."""
 
 OUTSIDE = "#f3e0d6"
 """Colour of the part of the plane where even exact gradients diverge."""
 
 
 class Look(NamedTuple):
-    """How a method is shown in every picture."""
+    """The look of a method in every picture."""
 
     words: str
     colour: str
     marker: str
-    """Matplotlib's name of the marker."""
+    """Matplotlib's name for the marker."""
 
 
 METHODS = {
@@ -72,10 +72,10 @@ METHODS = {
     "averaged": Look("averaged", BLUE, "o"),
     "quick": Look("quick", "#1b7837", "o"),
 }
-"""Colour and marker of every method that a picture shows, by key."""
+"""Colour and marker of every method in pictures, by key."""
 
 _SETTINGS = Path(__file__).with_name("print.mplstyle")
-"""Sizes of type, widths of lines and frames."""
+"""Sizes of text, and widths of lines and frames."""
 
 _P = ParamSpec("_P")
 
@@ -121,16 +121,16 @@ def finish(figure: Figure, axes: npt.NDArray[Any], columns: int = 0, **options: 
     Parameters
     ----------
     figure, axes
-        What :func:`panels` returned, drawn.
+        The figure and axes of :func:`panels`, after drawing.
     columns
-        Columns of one legend for all panels, with what is labelled in the first; none if 0.
+        Columns of one legend for all panels, with the labels of the first; no legend if 0.
     options
-        Of the legend.
+        Options of the legend.
 
     Returns
     -------
     Figure
-        The same.
+        The same figure.
     """
     if axes.size > 1:
         for letter, axis in zip("abcdefghijklmnopqrstuvwxyz", axes.flat, strict=False):
@@ -144,7 +144,7 @@ def finish(figure: Figure, axes: npt.NDArray[Any], columns: int = 0, **options: 
 
 
 def save_picture(figure: Figure, path: Path) -> None:
-    """Write a PNG, SVG or PDF file, whole; the same data give the same file: no date, fixed ids."""
+    """Write a PNG, SVG or PDF file; the same data give the same file: no date, fixed ids."""
     import matplotlib as mpl
 
     undated = {".svg": "Date", ".pdf": "CreationDate"}.get(path.suffix.lower(), "Software")
@@ -155,7 +155,7 @@ def save_picture(figure: Figure, path: Path) -> None:
 def draw_map(
     axes: Axes, steps: npt.ArrayLike, momenta: npt.ArrayLike, values: npt.ArrayLike, norm: Any
 ) -> QuadMesh:
-    """Draw values over (steps, momenta) in colour, and the ground where they are not finite.
+    """Draw values over (steps, momenta) in colour, and the background where they are not finite.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A measured plane: one measure of a sweep in colour, the rungs of the ladder as contours."""
+"""A measured plane: one measure of a sweep in colour, with the rungs of the ladder as contours."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _LOGARITHMIC = ("floor", "floor_sup", "final_error", "diverged_at", "rate_start"
 """Measures that span many powers of ten."""
 
 _FINE = 160
-"""Points of a contour along each axis: smooth to the eye at the size of the figure."""
+"""Points along each axis for contours that look smooth."""
 
 _DECADES = 1e12
-"""Largest value that a logarithmic scale shows, over the least: runs that diverge go beyond."""
+"""Ratio of the largest to the smallest value on a logarithmic scale; diverging runs exceed it."""
 
 
 def shown_measure(data: xr.Dataset, measure: str | None = None) -> xr.DataArray:
-    """The measure of a sweep that is drawn, by name or the first one, over ascending axes.
+    """The measure of a sweep to draw, by name or the first one, with ascending axes.
 
     Parameters
     ----------
     data
-        What ``ravine.engine.sweep.sweep`` returned, over a plane of at least 2 x 2 pixels.
+        The result of ``ravine.engine.sweep.sweep`` for a plane of at least 2 x 2 pixels.
     measure
-        A variable of it; the first one unless given.
+        One of its variables. Default: the first.
 
     Examples
     --------
@@ -59,9 +59,9 @@ def shown_measure(data: xr.Dataset, measure: str | None = None) -> xr.DataArray:
 
 
 def sweep_plane(data: xr.Dataset) -> Plane:
-    """The rungs of the ladder for the curvature of a sweep, evenly between the ends of its axes.
+    """The rungs of the ladder for the curvature of a sweep, on an even grid over its axes.
 
-    A sweep with a look-ahead of its own knows that at its own pixels only: some of these are used.
+    A sweep with its own look-ahead has it only at its pixels, so some of these are used instead.
     """
     curvature = Curvature(data.attrs["mu"], data.attrs["L"])
     plane = data.sortby(["alpha", "beta"])
@@ -92,11 +92,11 @@ def draw_sweep_map(data: xr.Dataset, measure: str | None = None) -> Figure:
 
 
 def _draw_measure(figure: Figure, axes: Axes, shown: xr.DataArray, steps: xr.DataArray) -> None:
-    """A measure in colour, with its bar; the few outcomes are in the legend instead."""
+    """A measure in colour with a colour bar; outcomes are in the legend instead."""
     from matplotlib.colors import ListedColormap, Normalize
 
     if shown.name == "outcome":
-        # Each whole number in the middle of its colour.
+        # Each whole number lies in the middle of its colour.
         mesh = draw_map(axes, steps, shown["beta"], shown, Normalize(-0.5, 3.5))
         mesh.set_cmap(ListedColormap(_OUTCOMES))
         for colour, words in zip(_OUTCOMES, shown.attrs["flag_meanings"].split(), strict=True):
@@ -112,7 +112,7 @@ def _draw_measure(figure: Figure, axes: Axes, shown: xr.DataArray, steps: xr.Dat
 
 
 def _scale(measure: str, values: FloatArray) -> Normalize:
-    """A logarithmic scale for what spans many powers of ten, up to where runs diverge."""
+    """A logarithmic scale for measures over many powers of ten, up to diverging runs."""
     from matplotlib.colors import LogNorm, Normalize
 
     logarithmic = measure in _LOGARITHMIC

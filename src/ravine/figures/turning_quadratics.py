@@ -1,4 +1,4 @@
-"""Four turning quadratics: the sum that breaks standard Nesterov as soon as any sum can."""
+"""Four turning quadratics: standard Nesterov diverges on them as soon as on any sum."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 THRESHOLD = 6.0 + 4.0 * np.sqrt(2.0)
-"""The Q above which some finite sum, in some order, breaks the standard parameters."""
+"""The Q above which the standard parameters diverge on some finite sum in some order."""
 
 _BESIDE = 1e-3
-"""Relative distance of the two Q on both sides of the threshold: growth there differs from 1 by
-2e-4, and 400 steps tell it from rounding."""
+"""Relative distance of two Q from the threshold, on both sides: the growth differs from 1 by 2e-4,
+which 400 steps distinguish from rounding errors."""
 
 
 def turning(
@@ -38,9 +38,9 @@ def turning(
     Parameters
     ----------
     Q
-        Condition numbers; by default 22 from 4 to 64 and two right beside 6 + 4√2.
+        Condition numbers. Default: 22 from 4 to 64, and two next to 6 + 4√2.
     shown
-        The condition numbers of the runs that are drawn.
+        Condition numbers of the runs in the figure.
     steps
         Steps of a run; growth is measured over the second half, a multiple of 4.
 
@@ -88,7 +88,7 @@ def _distances(ratio: float, steps: int, sampling: Sampling | None) -> FloatArra
 
 
 def _measured(ratio: float, steps: int) -> float:
-    """Rate per step over the second half of a run, whole rounds of the four terms."""
+    """Rate per step over the second half of a run, in whole rounds of the four terms."""
     middle = steps // 8 * 4
     distances = _distances(ratio, steps, Sampling.CYCLIC)
     return float((distances[-1] / distances[middle]) ** (1.0 / (steps - middle)))
@@ -96,7 +96,7 @@ def _measured(ratio: float, steps: int) -> float:
 
 @styled
 def draw_turning(data: xr.Dataset) -> Figure:
-    """Draw the growth over Q, and a run on either side of the threshold."""
+    """Draw the growth against Q, and a run on either side of the threshold."""
     figure, axes = panels(1, 2, height=3.0)
     left, right = axes[0]
     for name, style, colour, words in (
@@ -120,7 +120,7 @@ def draw_turning(data: xr.Dataset) -> Figure:
         one = data.sel(shown=ratio)
         right.semilogy(steps, one["cyclic"], color=colour, label=f"Q = {ratio:g}, cyclic")
 
-    # With full gradients the run reaches the rounding of x* = 0 within a few steps.
+    # With full gradients, the run reaches x* = 0 up to rounding within a few steps.
     whole = one["full_gradient"].where(one["full_gradient"] > 1e-16)
     right.semilogy(steps, whole, "--", color=BLUE, label=f"Q = {ratio:g}, full gradient")
     right.set(xlabel="step k", ylabel="distance ‖y − x*‖", xlim=(0, steps[-1]))
@@ -130,7 +130,7 @@ def draw_turning(data: xr.Dataset) -> Figure:
 
 
 def findings(data: xr.Dataset) -> list[str]:
-    """Measured growth beside the closed form, and the threshold."""
+    """Describe the measured growth, the closed form and the threshold."""
     off = float(np.abs(data["measured"] / data["worst_case"] - 1.0).max())
     ratios = data["Q"].values
     growing = data["measured"].values > 1.0

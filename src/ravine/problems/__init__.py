@@ -1,4 +1,4 @@
-"""Objectives that know their curvature, their minimiser and the terms they are the mean of."""
+"""Objectives with their curvature, their minimiser and their terms."""
 
 from ravine.problems.examples import (
     counterexample,

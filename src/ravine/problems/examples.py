@@ -1,4 +1,4 @@
-"""The quadratics of the theory: worst cases of exact gradients and of finite sums."""
+"""Quadratics of the theory: worst cases for exact gradients and for finite sums."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ravine.problems.quadratics import Quadratic, QuadraticSum
 
 @overflow_allowed
 def counterexample(mu: float, L: float, n: int) -> QuadraticSum:
-    """The paper's example in three dimensions: n - 1 equal quadratics and one that is not.
+    """The paper's example in three dimensions: n - 1 equal quadratics and one that differs.
 
-    ∇f_i(x) = diag(L, mu, λ_i) x with λ_i = mu for i < n and λ_n = L. Every term is minimised at
-    zero, the mean is well behaved, yet along the third coordinate the rare L meets the speed that
-    was built up under mu. The inconsistent term is the last, index n - 1.
+    ∇f_i(x) = diag(L, mu, λ_i) x with λ_i = mu for i < n and λ_n = L. Every term has its minimum at
+    zero and the mean is well behaved, but along the third coordinate the rare L acts on the
+    velocity that built up under mu. The inconsistent term is the last, index n - 1.
 
     Parameters
     ----------
@@ -67,15 +67,14 @@ def divergent_sum(
     """A sum on which standard Nesterov diverges from ``x0``: the paper's Theorem 3.
 
     The Hessians are diagonal and differ in their last entry alone: mu for i < n and L for i = n.
-    The other entries are geometric from L down to mu. x0 - x* has the same component along every
-    axis, so none is left out.
-    With Q = L/mu large enough for n (see ``counterexample``) the method diverges whenever no
-    term is drawn twice in a row.
+    The other entries fall geometrically from L to mu. x0 - x* has the same component along every
+    axis, so every axis matters. With Q = L/mu large enough for n (see ``counterexample``) the
+    method diverges whenever no term is drawn twice in a row.
 
     Parameters
     ----------
     x0
-        Where the run starts, shape (d,), any dimension d >= 1.
+        Start of the run, shape (d,), any dimension d >= 1.
     mu, L
         Curvature bounds, 0 < mu <= L, single numbers.
     n
@@ -132,12 +131,12 @@ def divergent_sum(
 
 @overflow_allowed
 def turning_quadratics(mu: float, L: float, *, terms: int = 4) -> QuadraticSum:
-    """Quadratics in the plane whose axes turn by a fixed angle from one to the next.
+    """Quadratics in the plane; from one to the next, the axes turn by a fixed angle.
 
     H_i = R(iπ/terms) diag(mu, L) R(iπ/terms)ᵀ. Visited cyclically with the standard parameters,
-    four of them (axes at 0, 45, 90 and 135 degrees) grow at √2 (1 - 1/√Q) per step, the worst that
-    any sum and order can do: they diverge exactly if Q > 6 + 4√2 = 11.6568..., although their mean
-    is perfectly conditioned.
+    four of them (axes at 0, 45, 90 and 135 degrees) grow at √2 (1 - 1/√Q) per step, the worst rate
+    of any sum and order: they diverge exactly if Q > 6 + 4√2 = 11.6568..., although their mean is
+    perfectly conditioned.
 
     Parameters
     ----------
@@ -174,10 +173,10 @@ def worst_case_quadratic(Q: float, d: int = 100, *, mu: float = 1.0) -> Quadrati
     """Nesterov's tridiagonal quadratic, behind the lower bound for first-order methods.
 
     f(x) = (L - mu)/8 [x₁² + Σ (x_j - x_{j+1})² + x_d² - 2 x₁] + mu/2 ‖x‖² with L = Q mu, so that
-    its Hessian is (L - mu)/4 tridiag(-1, 2, -1) + mu I. Its eigenvalues are
-    mu + (L - mu)/2 (1 - cos(jπ/(d + 1))), j = 1 ... d: strictly between mu and L, and approaching
-    both like 1/d². ``curvature`` holds mu and L, the bounds that the standard parameters are
-    computed from; the extreme eigenvalues are ``eigenvalues[0]`` and ``eigenvalues[-1]``.
+    its Hessian is (L - mu)/4 tridiag(-1, 2, -1) + mu I. Its eigenvalues are mu + (L - mu)/2 (1 -
+    cos(jπ/(d + 1))), j = 1 ... d: strictly between mu and L, and approaching both like 1/d².
+    ``curvature`` holds the bounds mu and L, from which the standard parameters are computed; the
+    extreme eigenvalues are ``eigenvalues[0]`` and ``eigenvalues[-1]``.
 
     Parameters
     ----------
@@ -191,7 +190,7 @@ def worst_case_quadratic(Q: float, d: int = 100, *, mu: float = 1.0) -> Quadrati
     Returns
     -------
     Quadratic
-        It starts at zero, from where k steps of a first-order method reach k coordinates at most.
+        It starts at zero, so that k steps of a first-order method reach at most k coordinates.
 
     Examples
     --------
@@ -203,7 +202,7 @@ def worst_case_quadratic(Q: float, d: int = 100, *, mu: float = 1.0) -> Quadrati
     """
     ratio = condition_number(Q)
     size = whole("d", d, 1, remedy="give a dimension, e.g. d=100")
-    # The matrix, the four that it is made of, and its factors.
+    # The matrix, its four parts, and its factors.
     refuse_too_large("d", 64 * size**2, size, "take fewer dimensions")
     low = one_number("mu", mu, "positive", remedy="give the smallest curvature, e.g. mu=1")
     weight = (ratio - 1.0) * low / 4.0
@@ -225,7 +224,7 @@ def worst_case_quadratic(Q: float, d: int = 100, *, mu: float = 1.0) -> Quadrati
 
 
 def condition_number(Q: float) -> float:
-    """Return ``Q`` as a float that is more than 1."""
+    """Return ``Q`` as a float greater than 1."""
     ratio = one_number("Q", Q, "positive", remedy="give a condition number, e.g. Q=32")
     if ratio <= 1.0:
         raise Refusal("Q", "more than 1", f"{ratio:g}", "give L / mu, e.g. Q=32")
@@ -234,7 +233,7 @@ def condition_number(Q: float) -> float:
 
 
 def _terms(name: str, count: int, d: int) -> int:
-    """The number of terms, if there is memory for their Hessians, four times on the way."""
+    """The number of terms, if memory holds their Hessians four times."""
     terms = whole(name, count, 2, remedy="give a number of terms, e.g. 50")
     refuse_too_large(name, 32 * terms * d**2, terms, "take fewer terms")
     return terms

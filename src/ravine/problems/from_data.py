@@ -1,4 +1,4 @@
-"""A linear model of rows and a target that a user brings, checked once."""
+"""A linear model of a user's rows and target, checked once."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def from_data(
 ) -> LinearModel:
     """A regularised linear model on data, split into mini-batches.
 
-    f is the mean over batches of (1/m) Σ loss(x_rᵀ W, y_r) + l2/2 ‖W‖², without an intercept:
-    append a column of ones for one.
+    f is the mean over batches of (1/m) Σ loss(x_rᵀ W, y_r) + l2/2 ‖W‖². It has no intercept: append
+    a column of ones to get one.
 
     Parameters
     ----------
@@ -49,15 +49,15 @@ def from_data(
         Weight of the regulariser, zero or more; positive for the logistic losses, which are not
         strongly convex without it.
     batch_size
-        Rows in a batch, from 1 to all of them. All unless given.
+        Rows per batch, at least 1. Default: all rows.
     shuffle
-        Seed of a random order of the rows before they are split; the given order if None.
+        Seed of a random order of the rows before they are split. None keeps the given order.
 
     Returns
     -------
     LinearModel
-        Curvature and minimiser are computed when first asked for. Up to a few thousand features
-        exactly; beyond, by Lanczos and conjugate gradients without forming a Hessian.
+        Curvature and minimiser are computed on first use: exactly up to a few thousand features,
+        beyond that by Lanczos and conjugate gradients, without forming a Hessian.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def from_data(
 
 
 def checked_l2(l2: float, loss: Loss) -> float:
-    """The weight of the regulariser, positive where the loss needs one to have a minimum."""
+    """The weight of the regulariser; positive if the loss has no minimum without it."""
     weight = one_number("l2", l2, "nonnegative", remedy="give a weight, e.g. l2=1e-3")
     if weight == 0.0 and not loss.quadratic:
         raise Refusal("l2", f"positive for the {loss.name} loss", "0", "add some, e.g. l2=1e-3")
@@ -104,7 +104,7 @@ def checked_l2(l2: float, loss: Loss) -> float:
 
 
 def _table(X: Any) -> Any:
-    """Return ``X`` as a finite float64 table, CSR if it is sparse; copied only if it has to be."""
+    """Return ``X`` as a finite float64 table, CSR if sparse; copied only if necessary."""
     if is_sparse(X):
         table = X.tocsr().astype(np.float64, copy=False)
     else:

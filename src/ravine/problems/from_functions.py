@@ -21,25 +21,27 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 class FunctionSum(Problem):
-    """A mean of functions that are known by their gradients; made by ``from_functions``."""
+    """A mean of functions given by their gradients; ``from_functions`` creates it."""
 
     _gradient_of: Indexed
     _objective_of: Indexed | None = None
 
     @cached_property
-    def minimiser(self) -> FloatArray:  # type: ignore[override]  # computed when asked for
-        """x* as given, or found from the start by Newton's method on the gradient."""
+    def minimiser(self) -> FloatArray:  # type: ignore[override]  # computed on first use
+        """x* as given, or computed from the start by Newton's method on the gradient."""
         place = newton(self.start, self.gradient, lambda x, g: np.linalg.solve(self.hessian(x), g))
         left = float(np.linalg.norm(self.gradient(place)))
         scale = float(self.curvature.L) * (1.0 + float(np.linalg.norm(place)))
         if not left <= 1e-7 * scale:
             rule = "found from the start"
-            raise Refusal("minimiser", rule, f"a gradient of {left:.3g} left", "pass minimiser=")
+            raise Refusal(
+                "minimiser", rule, f"a gradient of {left:.3g} at its end", "pass minimiser="
+            )
 
         return place
 
     def batch_objective(self, i: int, x: npt.ArrayLike) -> float:
-        """Value of f_i at ``x``; without one, ∫ ∇f_i along the line from x*, so f_i(x*) = 0."""
+        """Value of f_i at ``x``; if not given, ∫ ∇f_i along the line from x*, with f_i(x*) = 0."""
         point = self._point(x)
         k = self._term(i)
         if self._objective_of is not None:
@@ -62,7 +64,7 @@ class FunctionSum(Problem):
         return g
 
     def batch_hessian(self, i: int, x: npt.ArrayLike | None = None) -> FloatArray:
-        """Hessian of f_i at ``x`` by central differences of its gradient, exact to about 1e-9."""
+        """Hessian of f_i at ``x`` by central differences of its gradient; error about 1e-9."""
         self._refuse_large(1)
         point = self._point(x)
         steps = 6e-6 * np.maximum(1.0, np.abs(point))
@@ -88,7 +90,7 @@ def from_functions(
     start: npt.ArrayLike | None = None,
     name: str = "from_functions",
 ) -> FunctionSum:
-    """A problem known by its gradient, compiled with numba or plain Python.
+    """A problem given by its gradient, compiled with numba or plain Python.
 
     Parameters
     ----------
@@ -109,7 +111,7 @@ def from_functions(
     minimiser
         x*, shape (d,). Default: computed from ``start`` by Newton's method.
     start
-        Where runs and the search for x* start. Default: zero.
+        The start of runs and of the search for x*. Default: zero.
     name
         Recorded with every result.
 
@@ -149,7 +151,7 @@ def from_functions(
 
 
 def _indexed(name: str, functions: Any, terms: int | None) -> tuple[int, Indexed]:
-    """The number of functions and one function of (i, x) that stands for all of them."""
+    """The number of functions, and one function of (i, x) for all of them."""
     if callable(functions):
         if terms is None:
             raise Refusal("terms", "given with one function of (i, x)", None, "e.g. 50")

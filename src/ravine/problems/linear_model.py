@@ -1,7 +1,7 @@
 """A regularised linear model on data, split into mini-batches.
 
-Many points at once are kept as arrays (seeds, features, runs * outputs): the scores of a batch at
-the points of all runs of a seed are then one matrix product.
+Many points are stored in one array (seeds, features, runs * outputs), so that the scores of a batch
+at the points of all runs of a seed are one matrix product.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from ravine.problems.spectrum import (
 
 Indices: TypeAlias = npt.NDArray[np.intp]
 Slopes: TypeAlias = Callable[[FloatArray, Indices], FloatArray]
-"""Derivative of the loss in the scores: (scores (rows, runs * outputs), rows) to the same shape."""
+"""Derivative of the loss in the scores, a function of (scores, rows); scores and result have the
+shape (rows, runs * outputs)."""
 
 
 class Drawn(NamedTuple):
-    """The rows of one step, for every seed, and the weight of each in its batch's mean.
+    """The rows of one step for every seed, and their weights in the mean of the batch.
 
     ``rows`` has shape (seeds, m), and ``weights`` that shape or (1, m); a batch that is shorter
     than m is padded with weights 0.
@@ -45,12 +46,12 @@ class Drawn(NamedTuple):
 class LinearModel(Problem):
     """The mean over mini-batches of f_b(W) = (1/m_b) Σ_r loss(x_rᵀ W, y_r) + l2/2 ‖W‖².
 
-    W has shape (features, outputs) and is kept flat, row after row, as the point x. The batches
-    are consecutive rows, ``batch_size`` at a time, the last one shorter if it has to be. Each
-    batch counts the same in the mean, as in ordinary training loops; with a shorter last batch
-    its rows therefore weigh a little more.
+    W has shape (features, outputs); the point x is W flattened row by row. The batches are
+    consecutive rows, ``batch_size`` at a time; the last one may be shorter. All batches count the
+    same in the mean, as in ordinary training loops, so the rows of a shorter last batch weigh a
+    little more.
 
-    Made by ``from_data`` and ``multinomial_logistic``, which check what they are given.
+    ``from_data`` and ``multinomial_logistic`` create it and check the arguments.
 
     Parameters
     ----------
@@ -61,21 +62,19 @@ class LinearModel(Problem):
     l2
         Weight of the regulariser.
     batch_size
-        Rows in a batch; all of them unless given.
+        Rows per batch. Default: all rows.
     name, parameters
         Recorded with every result.
 
     Attributes
     ----------
     entries
-        Numbers in the table that are stored.
+        Number of stored entries of the table.
     batch_sizes
         Rows in each batch, shape (n,).
     row_weights
-        Weight of each row in the mean, None where all count the same.
+        Weight of each row in the mean, shape (rows,).
     """
-
-    row_weights: FloatArray | None = None
 
     def __init__(
         self,
@@ -98,8 +97,7 @@ class LinearModel(Problem):
         self._edges = np.append(np.arange(0, self.rows, batch_size or self.rows), self.rows)
         super().__init__(name, parameters or {}, self.features * self.outputs, len(self._edges) - 1)
         sizes = self.batch_sizes = np.diff(self._edges)
-        if (sizes != sizes[0]).any():
-            self.row_weights = np.repeat(1.0 / (self.terms * sizes), sizes)
+        self.row_weights: FloatArray = np.repeat(1.0 / (self.terms * sizes), sizes)
 
     @cached_property
     def batch_curvatures(self) -> FloatArray:
@@ -111,7 +109,7 @@ class LinearModel(Problem):
         ends = np.array([extreme_eigenvalues(self.X[self._rows(b)]) for b in range(self.terms)])
         ends[:, 1] *= self.loss.curvature_bound
         if not self.quadratic:
-            # Far out, such a loss may be flat.
+            # Such a loss may be flat far from the minimiser.
             ends[:, 0] = 0.0
 
         return ends + self.l2
@@ -120,7 +118,7 @@ class LinearModel(Problem):
     def curvature(self) -> Curvature:  # type: ignore[override]  # computed when asked for
         """Bounds mu and L that hold for every batch, everywhere.
 
-        Refused where some batch is not strongly convex: then no positive mu holds for every one.
+        Refused if some batch is not strongly convex: then no positive mu holds for all of them.
         """
         mu = self.batch_curvatures[:, 0]
         L = self.batch_curvatures[:, 1]
@@ -128,7 +126,7 @@ class LinearModel(Problem):
 
     @cached_property
     def minimiser(self) -> FloatArray:  # type: ignore[override]  # computed when asked for
-        """The point where the whole objective is least, by Newton's method to rounding."""
+        """The minimiser of the whole objective, by Newton's method to rounding error."""
         solve = self._solve_dense if self.dimension <= DENSE_LIMIT else self._solve_cg
         return newton(np.zeros(self.dimension), self.gradient, solve)
 
@@ -159,19 +157,18 @@ class LinearModel(Problem):
         total = self.l2 * w
         for rows in self.chunks(self.features):
             slopes = self.loss.slopes(self.scores(rows, w), rows)
-            total = total + (self.X[rows].T @ (self.weights_of(rows)[:, None] * slopes)).ravel()
+            total = total + (self.X[rows].T @ (self.row_weights[rows, None] * slopes)).ravel()
 
         return np.asarray(total)
 
     def hessian(self, x: npt.ArrayLike | None = None) -> FloatArray:
         """Hessian of the whole objective at ``x``, by default at the minimiser."""
-        rows = slice(0, self.rows)
-        return self._hessian_of(rows, self.weights_of(rows), x)
+        return self._hessian_of(slice(0, self.rows), self.row_weights, x)
 
     def hessian_product(
         self, i: int | None, v: npt.ArrayLike, x: npt.ArrayLike | None = None
     ) -> FloatArray:
-        """Hessian of batch i (of the whole objective if None) at ``x`` times ``v``, unformed."""
+        """Hessian of batch i (None: of the whole objective) at ``x`` times ``v``, never formed."""
         batch = None if i is None else self._rows(i)
         return self.hessian_at(self._point(x), batch)(self._point(v, "v"))
 
@@ -183,7 +180,7 @@ class LinearModel(Problem):
         self._refuse_large(1)
         K = self.outputs
         block = self.X[rows]
-        # A quadratic loss needs no point, and its minimiser is found through this very Hessian.
+        # A quadratic loss needs no point, and its minimiser is computed with this Hessian.
         Z = np.zeros((len(weights), K)) if self.quadratic else self.scores(rows, self._point(x))
         H = np.empty((self.features, K, self.features, K))
         for e in range(K):
@@ -229,7 +226,7 @@ class LinearModel(Problem):
         return lambda Z, rows: self._at_all_runs(product, Z, rows)
 
     def _at_all_runs(self, function: Slopes, Z: FloatArray, rows: Indices) -> FloatArray:
-        # A loss of one score takes the scores of many runs side by side.
+        # A loss with one score accepts the scores of many runs side by side.
         if self.outputs == 1:
             return function(Z, rows)
 
@@ -237,7 +234,7 @@ class LinearModel(Problem):
         return function(Z.reshape(-1, self.outputs), which).reshape(Z.shape)
 
     def drawn_gradient(self, drawn: Drawn, points: FloatArray, slopes: Slopes) -> FloatArray:
-        """Gradient of the drawn batch of every seed at its points, of the shape of ``points``."""
+        """Gradient of the drawn batch of every seed at its points, in the shape of ``points``."""
         rows, weights = drawn
         if self.sparse:
             parts = zip(rows, np.broadcast_to(weights, rows.shape), points, strict=True)
@@ -258,17 +255,10 @@ class LinearModel(Problem):
         return np.asarray(block.T @ inner + self.l2 * points)
 
     def chunks(self, width: int) -> Iterator[slice]:
-        """Slices of the rows that are processed in turn, by how many numbers each row needs."""
+        """Slices of rows to process in turn, sized by the numbers that each row needs."""
         step = max(1, CHUNK // width)
         for first in range(0, self.rows, step):
             yield slice(first, min(first + step, self.rows))
-
-    def weights_of(self, rows: slice) -> FloatArray:
-        """Weights of some rows in the mean over all rows."""
-        if self.row_weights is None:
-            return np.full(rows.stop - rows.start, 1.0 / self.rows)
-
-        return self.row_weights[rows]
 
     def losses(self, points: FloatArray) -> FloatArray:
         """Mean loss of all rows at every point, without the regulariser: (seeds, runs)."""
@@ -279,7 +269,7 @@ class LinearModel(Problem):
         for rows in self.chunks(flat.shape[1]):
             Z = np.asarray(self.X[rows] @ flat).reshape(-1, self.outputs)
             which = np.repeat(np.arange(rows.start, rows.stop), count)
-            total += self.weights_of(rows) @ self.loss.values(Z, which).reshape(-1, count)
+            total += self.row_weights[rows] @ self.loss.values(Z, which).reshape(-1, count)
 
         return total.reshape(seeds, -1)
 
@@ -356,7 +346,7 @@ class LinearModel(Problem):
             total = self.l2 * v
             for Z, rows in zip(scores, parts, strict=True):
                 inner = self.loss.hessian_product(Z, self.scores(rows, v), rows)
-                w = self.weights_of(rows) if batch is None else np.full(len(Z), 1 / len(Z))
+                w = self.row_weights[rows] if batch is None else np.full(len(Z), 1 / len(Z))
                 total = total + np.asarray(self.X[rows].T @ (w[:, None] * inner)).ravel()
 
             return np.asarray(total)

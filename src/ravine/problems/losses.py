@@ -1,4 +1,4 @@
-"""The losses of linear models: values, slopes and curvature in the scores Z = X W."""
+"""Losses of linear models: values, slopes and curvature in the scores Z = X W."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray, Refusal, WrongType, known_name
 
 SQUARED, LOGISTIC, MULTINOMIAL = range(3)
-"""The numbers by which compiled code knows the losses that it has gradients of."""
+"""Numbers of the losses with compiled gradients."""
 
 Rows: TypeAlias = slice | npt.NDArray[np.intp]
 Targets: TypeAlias = npt.NDArray[Any]
@@ -22,22 +22,21 @@ ALL = slice(None)
 class Loss(ABC):
     """A convex loss of a row's scores z (one for each output) and its target.
 
-    ``rows`` are those of the targets that belong to the rows of ``Z``. A row of weight 2 counts as
-    two rows do.
+    ``rows`` selects the targets of the rows of ``Z``. A row of weight 2 counts as two rows.
 
-    To add one, write a class like those below and enter it in ``LOSSES``. It then runs everywhere,
-    step by step in Python. For compiled sweeps give it a number as ``kernel_code``, and teach
-    ``ravine.engine.kernels.linear_model_gradient`` its slopes.
+    To add a loss, write a class like those below and add it to ``LOSSES``. It then runs everywhere,
+    step by step in Python. For compiled sweeps, give it a number as ``kernel_code`` and add its
+    slopes to ``ravine.engine.kernels.linear_model_gradient``.
     """
 
     name: str
     outputs = 1
     quadratic = False
-    """Whether its Hessian in z is the same everywhere: then the model is a sum of quadratics."""
+    """Whether its Hessian in z is constant, so that the model is a sum of quadratics."""
     curvature_bound: float
-    """The largest eigenvalue that its Hessian in z can have."""
+    """The largest possible eigenvalue of its Hessian in z."""
     kernel_code: int | None = None
-    """Its number in compiled code, None where it has no compiled gradient."""
+    """Its number in compiled code, None if it has no compiled gradient."""
 
     def __init__(self, target: npt.ArrayLike, weights: FloatArray | None = None) -> None:
         self.target = self._checked(target)
@@ -74,7 +73,7 @@ class Loss(ABC):
         return np.asarray((weights if values.ndim == 1 else weights[:, None]) * values)
 
     def _checked(self, target: npt.ArrayLike) -> Targets:
-        """One target a row, or the refusal of what they are."""
+        """Check that there is one numeric target per row."""
         raw = np.asarray(target)
         if raw.dtype.kind not in "fiub":
             raise WrongType("y", "real numbers", f"values of type {raw.dtype}", "pass numbers")
@@ -92,7 +91,7 @@ class Loss(ABC):
         """Slope of each row without its weight."""
 
     def _curvature(self, z: FloatArray, y: Targets) -> FloatArray:
-        """Second derivative in the one score."""
+        """Second derivative in the single score."""
         raise NotImplementedError
 
 
@@ -182,10 +181,10 @@ class Multinomial(Loss):
 
 
 class Poisson(Loss):
-    """exp(z) - y z of a count y: what a Poisson law of mean exp(z) loses, up to a constant."""
+    """exp(z) - y z for a count y: the loss of a Poisson law with mean exp(z), up to a constant."""
 
     name = "poisson"
-    # exp(z) has no bound: nothing is certain everywhere.
+    # exp(z) is unbounded: no guarantee holds everywhere.
     curvature_bound = float("inf")
 
     def _checked(self, target: npt.ArrayLike) -> Targets:
@@ -205,9 +204,9 @@ class Poisson(Loss):
 
 
 class Huber(Loss):
-    """½ r² of a residual r = z - y up to 1, |r| - ½ beyond: the gradient of an outlier is bounded.
+    """½ r² for a residual r = z - y up to 1, |r| - ½ beyond: outliers have bounded gradients.
 
-    The corner is at one unit of the target: scale the target so that typical residuals are smaller.
+    The change is at one unit of the target: scale the target so that typical residuals are smaller.
     """
 
     name = "huber"
@@ -231,7 +230,7 @@ LOSSES: dict[str, type[Loss]] = {
 
 
 def make_loss(name: str, target: npt.ArrayLike, weights: FloatArray | None = None) -> Loss:
-    """The loss called ``name``, with its target."""
+    """Return the loss ``name`` with its target."""
     return LOSSES[known_name("loss", name, LOSSES)](target, weights)
 
 
@@ -250,7 +249,7 @@ def _labels(target: npt.ArrayLike) -> tuple[npt.NDArray[np.generic], npt.NDArray
 
 
 def _refuse_rows(target: FloatArray, good: npt.NDArray[np.bool_], rule: str, remedy: str) -> None:
-    """Refuse a target of which some row is not good, and name the first of them."""
+    """Refuse a target with an invalid row, and name the first such row."""
     if not good.all():
         row = int(np.argmin(good))
         raise Refusal("y", rule, f"{target[row]:g} in row {row}", remedy)
@@ -267,10 +266,10 @@ def _softmax(Z: FloatArray) -> FloatArray:
 
 
 def _exponentials(Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The e^(z - top) of each row, their sum, and its largest score, the top.
+    """e^(z - top) of each row, their sum, and the row's largest score, the top.
 
-    Column by column and as a product with ones: a few classes are too short an axis for NumPy's own
-    reductions, which take four times as long.
+    Works column by column, and sums by a product with ones: NumPy's own reductions take four times
+    as long on an axis of a few classes.
     """
     top = Z[:, 0].copy()
     for k in range(1, Z.shape[1]):

@@ -1,4 +1,4 @@
-"""The base class of problems: curvature, minimiser, and the terms that it is the mean of."""
+"""The base class of problems: curvature, minimiser, and the terms of the sum."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ravine.arguments import FloatArray, Refusal, real, whole
 from ravine.curvature import Curvature
 
 HESSIAN_BYTES = 2**30
-"""Dense Hessians larger than this together are refused rather than formed."""
+"""Total bytes of dense Hessians above which they are refused."""
 
 _EVALUATED = ("objective", "gradient", "batch_objective", "batch_gradient", "batch_gradients")
-"""Methods that a run calls at every point."""
+"""Methods that a run calls at every step."""
 
 
 class Problem(ABC):
@@ -30,7 +30,7 @@ class Problem(ABC):
     name
         Its name in results.
     parameters
-        Its arguments, as plain numbers and strings, recorded with every result.
+        Its arguments as plain numbers and strings, recorded with every result.
     """
 
     dimension: int
@@ -40,13 +40,13 @@ class Problem(ABC):
     curvature: Curvature
     """Bounds mu and L that hold for every term, everywhere."""
     minimiser: FloatArray
-    """The point x* where the whole objective is least, shape (d,)."""
+    """The minimiser x* of the whole objective, shape (d,)."""
     start: FloatArray
     """The point where runs start by default, shape (d,)."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        # A point may be as far off as a run that diverges: what overflows there is infinite.
+        # Points of a diverging run may be far away; values that overflow there are infinite.
         for name in _EVALUATED:
             if name in vars(cls):
                 setattr(cls, name, np.errstate(over="ignore", invalid="ignore")(vars(cls)[name]))
@@ -64,7 +64,7 @@ class Problem(ABC):
 
     @cached_property
     def minimum(self) -> float:
-        """The least value f* of the whole objective."""
+        """The minimum f* of the whole objective."""
         return self.objective(self.minimiser)
 
     @abstractmethod
@@ -100,8 +100,8 @@ class Problem(ABC):
     def batch_hessians(self, x: npt.ArrayLike | None = None) -> FloatArray:
         """Hessians of all terms at ``x``, by default at the minimiser; shape (n, d, d).
 
-        Refused with one line when they would take more than a gigabyte together;
-        ``batch_hessian`` forms one at a time and ``hessian_product`` none.
+        Refused if they need more than a gigabyte together; ``batch_hessian`` forms one at a time,
+        and ``hessian_product`` none.
         """
         self._refuse_large(self.terms)
         point = self._point(x)
@@ -116,15 +116,15 @@ class Problem(ABC):
 
     @cached_property
     def mean_gradient_norm(self) -> float:
-        """σ = (1/n) Σ ‖∇f_i(x*)‖, what stays at the minimiser: zero if it interpolates."""
+        """σ = (1/n) Σ ‖∇f_i(x*)‖, what remains at the minimiser; zero if it interpolates."""
         best = self.minimiser
         sizes = [np.linalg.norm(self.batch_gradient(i, best)) for i in range(self.terms)]
         return float(np.mean(sizes))
 
     def curvature_along(self, trajectory: npt.ArrayLike) -> Curvature:
-        """Extreme eigenvalues of the whole Hessian over the points of a run, shape (k, d).
+        """Extreme eigenvalues of the whole Hessian over points of a run, shape (k, d).
 
-        It gives the condition number of a run on a problem that is not quadratic.
+        They give the condition number of a run on a problem that is not quadratic.
         """
         remedy = f"give points of {self.dimension} coordinates, shape (k, {self.dimension})"
         points = np.atleast_2d(real("trajectory", trajectory, remedy=remedy))
@@ -135,7 +135,7 @@ class Problem(ABC):
     def interpolates(self) -> bool:
         """Whether x* minimises every term, up to the rounding of a gradient."""
         best = self.minimiser
-        # A gradient's rounding grows with x* and with the curvature, which the step out measures.
+        # The rounding error of a gradient grows with x* and the curvature; a step away measures it.
         away = (1.0 + float(np.linalg.norm(best))) / np.sqrt(self.dimension)
         scale = float(np.linalg.norm(self.gradient(best + away)))
         return self.mean_gradient_norm <= 1e-12 * scale
@@ -149,7 +149,7 @@ class Problem(ABC):
         return vector(name, x, self.dimension)
 
     def _term(self, i: int) -> int:
-        # A plain int first: a run asks for a term at every step.
+        # The fast case first: a run needs a term at every step.
         if type(i) is int and 0 <= i < self.terms:
             return i
 

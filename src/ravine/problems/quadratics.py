@@ -25,9 +25,9 @@ class Quadratic(Problem):
     minimum
         f*, the value at the minimiser.
     curvature
-        Bounds that enclose the spectrum of H. Default: its extreme eigenvalues.
+        Bounds on the spectrum of H. Default: its extreme eigenvalues.
     start
-        Where runs start by default; x* + (1, ..., 1) if omitted.
+        Default start of runs. Default: x* + (1, ..., 1).
     name, parameters
         Recorded with every result.
 
@@ -91,14 +91,14 @@ class QuadraticSum(Problem):
     hessians
         H_i, symmetric and positive definite, shape (n, d, d).
     minimisers
-        Where each term is least, shape (n, d). Exclusive with ``minimiser`` and ``gradients``.
+        The minimiser of each term, shape (n, d). Not together with ``minimiser`` or ``gradients``.
     minimiser
         x*, shape (d,). Default: zero.
     gradients
-        z_i = ∇f_i(x*), shape (n, d), with zero mean. Default: zero, that is interpolation.
+        z_i = ∇f_i(x*), shape (n, d), with zero mean. Default: zero (interpolation).
     values
-        c_i = f_i(x*), shape (n,); with ``minimisers`` the least value of each term. Unless given,
-        every term is zero where it is least.
+        c_i = f_i(x*), shape (n,); with ``minimisers``, the minimum of each term. By default the
+        minimum of every term is zero.
     curvature
         Bounds for every term. Default: the extreme eigenvalues of all of them.
     start, name, parameters
@@ -168,7 +168,7 @@ class QuadraticSum(Problem):
     def _at_minimiser(
         self, gradients: npt.ArrayLike | None, values: npt.ArrayLike | None
     ) -> tuple[FloatArray, FloatArray]:
-        """The gradients z_i and the values c_i at x*, as given or as they are by default."""
+        """The gradients z_i and the values c_i at x*, given or by default."""
         slopes = np.zeros((self.terms, self.dimension))
         if gradients is not None:
             slopes = self._rows("gradients", gradients)
@@ -191,15 +191,15 @@ class QuadraticSum(Problem):
     def shared_eigenvectors(self) -> tuple[FloatArray, FloatArray] | None:
         """(U, eigenvalues) with H_i = U diag(eigenvalues[i]) Uᵀ for every i, or None.
 
-        U has shape (d, d), the eigenvalues (n, d). None when the Hessians do not commute, to
-        a relative 1e-12.
+        U has shape (d, d), the eigenvalues (n, d). None if the Hessians do not commute, to a
+        relative 1e-12.
         """
         eye = np.eye(self.dimension)
         diagonals = np.einsum("nii->ni", self._hessians)
         if not (self._hessians - diagonals[:, :, None] * eye).any():
             return eye, diagonals.copy()
 
-        # A generic combination has distinct eigenvalues wherever some two terms tell them apart.
+        # A generic combination separates all eigenvectors that any two terms separate.
         weights = np.random.default_rng(20).uniform(1.0, 2.0, self.terms)
         _, U = np.linalg.eigh(np.einsum("n,nij->ij", weights, self._hessians))
         turned = U.T @ self._hessians @ U

@@ -64,7 +64,7 @@ def least_squares(
     A = _design(rng, made["samples"], made, inner)
     place = rng.standard_normal(made["features"])
     residual = rng.standard_normal(made["samples"]) * made["noise"]
-    # Only the part outside the range of A leaves x* where it is.
+    # Only the part outside the range of A leaves x* unchanged.
     residual -= A @ np.linalg.lstsq(A, residual)[0]
 
     return Quadratic(
@@ -98,7 +98,7 @@ def partitioned_least_squares(
     Parameters
     ----------
     samples, features, batches
-        ``batches`` divides ``samples`` into parts of at least ``features`` >= 2 rows.
+        ``batches`` divides ``samples`` into parts of at least ``features`` rows; features >= 2.
     Q, noise, mu, seed
         As in ``least_squares``; mu and Q mu are the extreme eigenvalues of every batch.
 
@@ -144,10 +144,10 @@ def partitioned_least_squares(
 def _checked(
     samples: int, features: int, Q: float, noise: float, mu: float, seed: int
 ) -> dict[str, Any]:
-    """The parameters of random least squares by name, checked."""
+    """Check the parameters of random least squares; return them by name."""
     columns = whole("features", features, 2, remedy="give a number of features, e.g. 10")
     rows = whole("samples", samples, columns, remedy="give at least as many samples as features")
-    # A, its orthogonal factor and the copies that the factorisation makes.
+    # A, its orthogonal factor, and the copies of the factorisation.
     refuse_too_large("samples", 40 * rows * columns, f"{rows} x {columns}", "take fewer")
     return {
         "samples": rows,
@@ -162,7 +162,7 @@ def _checked(
 def _design(
     rng: np.random.Generator, rows: int, made: dict[str, Any], inner: FloatArray
 ) -> FloatArray:
-    """A of which AᵀA / rows has the eigenvalues mu, mu times ``inner``, and Q mu."""
+    """A such that AᵀA / rows has the eigenvalues mu, mu times ``inner``, and Q mu."""
     eigenvalues = made["mu"] * np.concatenate(([1.0], inner, [made["Q"]]))
     columns = len(eigenvalues)
     P = random_orthogonal(rng, rows, columns)
@@ -198,7 +198,7 @@ def multinomial_logistic(
     l2
         Weight of the regulariser, positive.
     batch_size
-        Rows in a mini-batch. Default: all of them.
+        Rows per mini-batch. Default: all rows.
     seed
         Of the data.
 
@@ -221,9 +221,9 @@ def multinomial_logistic(
         rule = f"at most {columns} and at least log2 of the {kinds} classes"
         raise Refusal("informative", rule, telling, "give each class a corner")
 
-    # Rows, their copies on the way, and the scores of each class.
+    # Rows, their temporary copies, and the scores of each class.
     refuse_too_large("samples", 40 * rows * (columns + kinds), f"{rows} x {columns}", "take fewer")
-    # By itself scikit-learn takes seeds of 32 bits alone.
+    # scikit-learn itself accepts seeds of 32 bits only.
     bits = origin if origin < 2**32 else np.random.MT19937(origin)
     X, y = needed("sklearn.datasets").make_classification(
         n_samples=rows,
@@ -240,7 +240,7 @@ def multinomial_logistic(
     problem.name = "multinomial_logistic"
     size = problem.parameters["batch_size"]
     problem.parameters = {**made, "l2": problem.l2, "batch_size": size, "seed": seed}
-    # Asked for now: classes too far apart for this l2 have no minimiser that float64 can hold.
+    # Fails now if the classes are too far apart for this l2: float64 cannot hold the minimiser.
     problem.minimiser  # noqa: B018
 
     return problem

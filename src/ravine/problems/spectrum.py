@@ -12,11 +12,11 @@ from ravine.arguments import FloatArray
 DENSE_LIMIT = 3000
 """Matrices up to this size are diagonalised exactly."""
 CHUNK = 2**22
-"""Numbers that are worked on at once, 32 MiB of them: no copy of the data is made."""
+"""Numbers processed at once (32 MiB), so that the data are never copied."""
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether ``X`` is a scipy sparse matrix, told without importing scipy."""
+    """Whether ``X`` is a scipy sparse matrix; does not import scipy."""
     return hasattr(X, "tocsr")
 
 
@@ -38,9 +38,9 @@ def weighted_gram(X: Any, w: FloatArray) -> FloatArray:
 def extreme_eigenvalues(X: Any) -> tuple[float, float]:
     """Smallest and largest eigenvalue of XᵀX / m.
 
-    The smaller of the two Gram matrices is diagonalised when its size is at most
-    ``DENSE_LIMIT``. Beyond, Lanczos gives both ends, widened by their residuals; where it does
-    not settle, the lower end is zero, which always holds.
+    The smaller of the two Gram matrices is diagonalised if its size is at most ``DENSE_LIMIT``.
+    Beyond that, Lanczos gives both ends, widened by their residuals; if it does not converge, the
+    lower end is zero, which always holds.
     """
     m, d = X.shape
     if m < d and m <= DENSE_LIMIT:
@@ -56,13 +56,13 @@ def extreme_eigenvalues(X: Any) -> tuple[float, float]:
 
 
 def _lanczos(X: Any, which: str) -> float:
-    # Imported here because it takes a third of a second that most problems never need.
+    # Imported here because it takes a third of a second, and most problems do not need it.
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     m, d = X.shape
     tol = 1e-7 if which == "LA" else 0.0
     operator = LinearOperator((d, d), lambda v: X.T @ (X @ v.ravel()) / m)
-    # A fixed start keeps the answer the same from run to run.
+    # A fixed start gives the same answer in every run.
     v0 = np.random.default_rng(0).standard_normal(d)
 
     try:
@@ -87,13 +87,13 @@ def newton(
     objective: Callable[[FloatArray], float] | None = None,
     iterations: int = 200,
 ) -> FloatArray:
-    """Where ``gradient`` vanishes, from ``start``, until its norm no longer falls.
+    """Find a zero of ``gradient`` from ``start``, until its norm no longer falls.
 
-    ``solve(x, g)`` returns H(x)⁻¹ g. Steps are halved until the gradient norm falls: for a
-    strongly convex function that is a descent condition with a full step near the minimiser. Where
-    the ``objective`` is given, it has to fall instead: far from the minimiser of a logistic loss
-    the gradient norm allows tiny steps only. The search then also ends where the norm has reached
-    rounding and no longer halves.
+    ``solve(x, g)`` returns H(x)⁻¹ g. Steps are halved until the gradient norm falls: for a strongly
+    convex function this is a descent condition that accepts full steps near the minimiser. If the
+    ``objective`` is given, it must fall instead: far from the minimiser of a logistic loss, the
+    gradient norm allows tiny steps only. The search then also ends when the norm is at rounding
+    error and no longer halves.
     """
     x = start
     g = gradient(start)
@@ -111,7 +111,8 @@ def newton(
             size_ahead = float(np.linalg.norm(g_ahead))
             falls = size_ahead < (1.0 - 1e-4 * scale) * size
             if objective is not None and value is not None:
-                # Within the rounding of the objective only the gradient can tell.
+                # Differences within the rounding error of the objective are decided by the
+                # gradient.
                 fall = value - objective(ahead)
                 rounding = 1e-12 * abs(value)
                 falls = fall > max(0.1 * scale * slope, rounding) or (
@@ -123,7 +124,7 @@ def newton(
         else:
             break
 
-        # Down at rounding, the norm still falls by a little now and then.
+        # At rounding level, the norm still falls slightly now and then.
         at_rounding = size_ahead < 1e-13 * first and size_ahead > 0.5 * size
         x, g, size = ahead, g_ahead, size_ahead
         if at_rounding and objective is not None:

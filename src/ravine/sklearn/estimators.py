@@ -16,8 +16,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ravine.arguments import FloatArray, Refusal
-from ravine.sklearn.objective import LARGEST_BLOCK, Objective, second_moments
-from ravine.sklearn.training import mini_batches, step_limits, train
+from ravine.sklearn.training import (
+    LARGEST_BLOCK,
+    Objective,
+    mini_batches,
+    second_moments,
+    step_limits,
+    train,
+)
 
 _BATCH = 32
 """Smallest default batch."""
@@ -25,6 +31,9 @@ _BATCH = 32
 
 class _LinearModel(BaseEstimator):  # type: ignore[misc]
     """Code shared by regression and classification: standardise, train, predict."""
+
+    _seen = 0.0
+    _sums: tuple[FloatArray, FloatArray]
 
     def __init__(
         self,
@@ -50,7 +59,7 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> tuple[Any, ...]:
-        """The arguments of a fit as arrays."""
+        """Check the arguments of a fit, and return them as arrays."""
         for name, least in (("alpha", 0), ("tol", 0), ("max_iter", 1), ("batch_size", 1)):
             value = getattr(self, name)
             if value is not None and not value >= least:
@@ -58,8 +67,8 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
 
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-
-        return X, y, weights
+        # Of a sparse matrix, unlike an array, a power is a product of matrices.
+        return sparse.csr_array(X) if sparse.issparse(X) else X, y, weights
 
     def _train(self, X: Any, Y: FloatArray, weights: FloatArray, loss: str) -> FloatArray:
         """Train on standardised columns; returns the weights of the original columns."""
@@ -78,7 +87,6 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = max(1, len(training.curve))
         # A later partial_fit restarts its running moments.
         self._seen = 0.0
-        self._sums: tuple[FloatArray, ...] = ()
 
         if not training.converged:
             what = f"the excess loss is {training.excess:.3g} after {self.n_iter_} passes"
@@ -89,18 +97,18 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
     def _train_more(self, X: Any, Y: FloatArray, weights: FloatArray, loss: str) -> FloatArray:
         """One pass over more rows, with the curvature of all rows so far."""
         s = weights / weights.sum()
-        self._seen = getattr(self, "_seen", 0.0) + X.shape[0]
+        before, self._seen = self._seen, self._seen + X.shape[0]
         share = X.shape[0] / self._seen
         wide = X.shape[1] > LARGEST_BLOCK
         new = (np.asarray(s @ X), second_moments(X, s, diagonal=wide))
-        old = getattr(self, "_sums", ()) or new
+        old = self._sums if before else new
         first, second = ((1.0 - share) * a + share * b for a, b in zip(old, new, strict=True))
-        self._sums = (first, second)
+        self._sums = first, second
         mean, scale, gram = _running(first, second, self.fit_intercept, sparse.issparse(X))
 
         Z, penalty = self._standardised(X, mean, scale)
         objective = Objective(Z, Y, s, penalty, loss)
-        # Directions with few rows so far get some curvature.
+        # Add some curvature to directions with few rows so far.
         some = Z.shape[1] / self._seen
         P = objective.preconditioner(gram=gram + (some if wide else some * np.eye(len(gram))))
         size = min(X.shape[0], self._batch_size(X))
@@ -115,10 +123,8 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
             intercept = getattr(self, "intercept_", np.zeros(len(Y)))
             start = np.hstack([start, intercept[:, None] + coef @ mean[:, None]])
 
-        batches = np.arange(X.shape[0] // size)
-        constant = np.ones(len(batches))
-        lr, momentum = np.array([self.lr_]), np.zeros(1)
-        W = mini_batches(objective, P, start[None], lr, momentum, size, batches, constant)[0]
+        lr, order = np.array([self.lr_]), np.arange(X.shape[0] // size)
+        W = mini_batches(objective, P, start[None], lr, np.zeros(1), size, order, falling=False)[0]
         value = float(objective.value(W, objective.scores(W)))
         self.loss_curve_ = [*getattr(self, "loss_curve_", []), value]
         self.n_iter_ = len(self.loss_curve_)
@@ -129,7 +135,7 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         return self.batch_size or max(_BATCH, X.shape[1] // 2)
 
     def _standardised(self, X: Any, mean: FloatArray, scale: FloatArray) -> tuple[Any, FloatArray]:
-        """Columns of mean 0 and variance 1, a column of ones for the intercept, the penalties.
+        """Scale columns to mean 0 and variance 1, add a column of ones, and set the penalties.
 
         Sparse columns keep their mean: the intercept compensates for it.
         """
@@ -143,9 +149,7 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
             return sparse.csr_array(Z), penalty
 
         Z = np.ones((X.shape[0], len(penalty)))
-        np.subtract(X, mean, out=Z[:, :columns])
-        Z[:, :columns] /= scale
-
+        Z[:, :columns] = (X - mean) / scale
         return Z, penalty
 
     def _raw_scores(self, X: Any) -> FloatArray:
@@ -159,10 +163,7 @@ def _moments(X: Any, s: FloatArray, centred: bool) -> tuple[FloatArray, FloatArr
     """The offset and the scale of each column."""
     mean = np.asarray(s @ X) if centred else np.zeros(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        if sparse.issparse(X):
-            variance = np.asarray(s @ X.multiply(X)).ravel() - mean**2
-        else:
-            variance = s @ (X - mean) ** 2
+        variance = s @ X**2 - mean**2 if sparse.issparse(X) else s @ (X - mean) ** 2
 
     if not np.isfinite(variance).all():
         column = int(np.flatnonzero(~np.isfinite(variance))[0])
@@ -173,8 +174,8 @@ def _moments(X: Any, s: FloatArray, centred: bool) -> tuple[FloatArray, FloatArr
 
 
 def _scale(deviation: FloatArray, size: FloatArray) -> FloatArray:
-    """Scales of the columns: their deviation, or their size if they are constant."""
-    # The deviation of a constant column is a rounding error.
+    """Scales of the columns: the standard deviation, or the size of a constant column."""
+    # The standard deviation of a constant column is a rounding error.
     constant = deviation <= 1e-12 * size
     return np.where(constant, np.where(size > 0.0, size, 1.0), deviation)
 
@@ -192,10 +193,10 @@ def _running(
     scale = _scale(deviation, np.sqrt(squares))
     shift = np.zeros_like(mean) if is_sparse or not centred else mean
 
-    # E[(x - shift)(x - shift)ᵀ], and beside it E[x - shift] for the column of ones.
+    # E[(x - shift)(x - shift)ᵀ], with a shift of zero or the mean, and beside it E[x - shift] for
+    # the column of ones.
     outer = np.outer if whole else np.multiply
-    gram = second - outer(shift, mean) - outer(mean, shift) + outer(shift, shift)
-    gram = gram / outer(scale, scale)
+    gram = (second - outer(shift, mean)) / outer(scale, scale)
 
     if centred and whole:
         cross = ((mean - shift) / scale)[:, None]
@@ -228,18 +229,18 @@ class SGDRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
     tol
         The fit stops when the excess loss is below ``tol`` times the loss.
     max_iter
-        Passes over the data at most.
+        Maximum number of passes over the data.
     batch_size
-        Rows of the smallest batches. Default: 32, or half the number of columns if that is more.
+        Rows of the smallest batches. Default: 32, or half the number of columns if that is larger.
     random_state
         Seed of the order of the rows.
 
     Attributes
     ----------
     coef_, intercept_
-        Weights of the columns as they are given.
+        Weights of the original columns.
     lr_, momentum_
-        Step size, in preconditioned coordinates, and momentum that won the race.
+        Step size (in preconditioned coordinates) and momentum that won the race.
     n_iter_, loss_curve_
         Passes over the data, and the objective after each.
 
@@ -342,13 +343,13 @@ class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         return self.classes_[best]
 
     def _class_scores(self, X: Any) -> FloatArray:
-        """A score for each row and class: with two classes the first one's is zero."""
+        """A score for each row and class; with two classes, that of the first is zero."""
         S = self._raw_scores(X)
         return np.hstack([np.zeros_like(S), S]) if S.shape[1] == 1 else S
 
 
 def _two_or_more(name: str, labels: Any, remedy: str) -> Any:
-    """The different labels, in order."""
+    """The distinct labels, in order."""
     different = np.unique(labels)
     if len(different) < 2:
         what = f"one class, {different[0]!r}" if len(different) else "no class"

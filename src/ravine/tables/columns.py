@@ -1,8 +1,4 @@
-"""One column of a table: what its values are, whether it numbers the rows or is the target.
-
-A column that was read is a pandas Series. Its type says what it holds: float64 numbers, boolean
-truth values, timedelta64 dates (since the first), category texts, object lists and records.
-"""
+"""One column of a table: its values, and whether it numbers the rows or is the target."""
 
 from __future__ import annotations
 
@@ -14,11 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from pandas.api import types
 
 from ravine.arguments import FloatArray, Refusal, in_words
 from ravine.digits import counted
-from ravine.tables.table import Finding
+from ravine.tables.table import Finding, Raw
 from ravine.tables.words import MISSING, dates_in, missing_code, numbers_in, packed_dates
 
 _MISSING_AMONG_NUMBERS = "- -- . .. * none missing unknown na n.a. nd #value!"
@@ -40,13 +35,13 @@ _TIMES = "t time trend year day week month quarter period date hour age x tt"
 _LONG = 10
 """From this many rows on, 0, 1, 2, ... in a first column of any other name numbers the rows."""
 _MOST_ANSWERS = 30
-"""More different texts than yes and no can be spelled."""
+"""A column with more different texts than this cannot be yes and no."""
 _MOSTLY_MISSING = 0.5
 """Share of missing values from which a column is dropped."""
 _FEW_TEXTS = 10
 """A column with this many different texts can always be a category."""
 _PLAIN_NAMES = "target y label labels class"
-"""Names that can mean nothing else."""
+"""Names that always mean the target."""
 _NAMES = (
     "outcome response survived species diagnosis price saleprice medv quality default churn "
     "charges salary"
@@ -61,37 +56,6 @@ _ASIDE = (
 ROWS_PER_LABEL = 5
 """Whole numbers are labels only if every value has this many rows: a class that is rarer cannot
 be learned."""
-
-
-def is_text(column: pd.Series) -> bool:
-    """Whether a column that was read holds texts."""
-    return isinstance(column.dtype, pd.CategoricalDtype)
-
-
-def is_nested(column: pd.Series) -> bool:
-    """Whether a column that was read holds lists or records."""
-    return bool(types.is_object_dtype(column.dtype))
-
-
-def is_number(column: pd.Series) -> bool:
-    """Whether a column that was read holds numbers."""
-    return bool(column.dtype == np.float64)
-
-
-def plain(column: pd.Series) -> npt.NDArray[np.float64 | np.intp]:
-    """The numbers of a column that was read: codes of texts, days of dates."""
-    if is_text(column):
-        return np.asarray(column.cat.codes, dtype=np.intp)
-    if types.is_timedelta64_dtype(column.dtype):
-        return np.asarray(column / pd.Timedelta(days=1))
-
-    return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-
-
-def counts(column: pd.Series) -> npt.NDArray[np.intp]:
-    """How often each text of a column occurs."""
-    codes = plain(column)
-    return np.bincount(codes[codes >= 0], minlength=len(column.cat.categories))
 
 
 def as_series(values: Any, name: str, shape: tuple[int, ...]) -> pd.Series:
@@ -115,43 +79,191 @@ def as_series(values: Any, name: str, shape: tuple[int, ...]) -> pd.Series:
     return series.rename(name if series.name is None else series.name)
 
 
-def read_column(
-    series: pd.Series, name: str, notes: list[Finding], comma: bool, levels: bool, codes: bool
-) -> pd.Series:
-    """Understand the values of a column, and note what had to be decided.
+class Column:
+    """A column of a table, whose values are understood when it is made.
 
-    ``comma`` for decimal commas in texts; with ``levels``, texts are levels even if they look like
-    numbers; with ``codes``, numbers such as -999 may stand for missing values.
+    Texts are read as numbers or dates where they represent those, but not if they are levels of a
+    category. In a frame, numbers such as -999 may stand for missing values.
+
+    Attributes
+    ----------
+    kind
+        "number", "truth", "date", "text" or "nested".
+    values
+        The numbers, codes of the texts, or days since the first date; NaN where one is missing.
+    texts
+        The different texts in order of appearance.
+    notes
+        What had to be decided.
     """
-    if types.is_complex_dtype(series.dtype):
-        value = f"values of type {series.dtype}"
-        raise Refusal(f"column {name!r:.60}", "of real numbers or texts", value, "convert it")
-    if is_nested(series):
-        if any(isinstance(value, list | dict | tuple | np.ndarray) for value in series):
-            return series
-        # Booleans, and numbers with missing values.
-        series = series.infer_objects().convert_dtypes()
-    if types.is_bool_dtype(series.dtype) and not is_text(series):
-        return series.astype("boolean")
-    if types.is_numeric_dtype(series.dtype):
-        return _numbers(name, series.to_numpy(np.float64, na_value=np.nan), codes, notes)
-    if types.is_datetime64_any_dtype(series.dtype):
-        return _dates(name, pd.to_datetime(series, utc=True), "", notes)
-    if types.is_timedelta64_dtype(series.dtype):
-        return _numbers(name, series.dt.total_seconds().to_numpy(), codes, notes)
 
-    texts = _texts(series)
-    return texts if levels else _spelled(name, texts, comma, codes, notes)
+    kind: str
+    values: FloatArray
 
+    def __init__(self, name: str, series: pd.Series, raw: Raw) -> None:
+        self.name = name
+        self.texts: list[str] = []
+        self.notes: list[Finding] = []
+        if series.dtype == object:
+            if any(isinstance(value, list | dict | tuple | np.ndarray) for value in series):
+                self.kind, self.values = "nested", np.where(series.isna(), np.nan, 0.0)
+                return
+            # Booleans, and numbers with missing values.
+            series = series.infer_objects().convert_dtypes()
 
-def _texts(series: pd.Series) -> pd.Series:
-    """Texts without extra blanks, in order of appearance, with missing values marked."""
-    codes, distinct = pd.factorize(series)
-    texts = [" ".join(_text(value).split()) for value in distinct.tolist()]
-    present = np.array([None if text in MISSING else text for text in texts], dtype=object)
-    merged, categories = pd.factorize(present)
-    # The code -1 of a missing value points to the entry at the end.
-    return pd.Series(pd.Categorical.from_codes(np.append(merged, -1)[codes], categories))
+        codes = isinstance(raw.data, pd.DataFrame)
+        match series.dtype.kind:
+            case "c":
+                rule, value = "of real numbers or texts", f"values of type {series.dtype}"
+                raise Refusal(f"column {name!r:.60}", rule, value, "convert it")
+            case "b":
+                self.kind = "truth"
+                self.values = series.to_numpy(np.float64, na_value=np.nan)
+            case "i" | "u" | "f":
+                self._take_numbers(series.to_numpy(np.float64, na_value=np.nan), codes)
+            case "M":
+                self._take_dates(pd.to_datetime(series, utc=True))
+            case "m":
+                self._take_numbers(series.dt.total_seconds().to_numpy(), codes)
+            case _:
+                levels = isinstance(series.dtype, pd.CategoricalDtype) and name not in raw.texts
+                self._take_texts(series, raw.comma, levels, codes)
+
+    @property
+    def counts(self) -> npt.NDArray[np.intp]:
+        """How often each text occurs."""
+        codes = self.values[~np.isnan(self.values)].astype(np.intp)
+        return np.bincount(codes, minlength=len(self.texts))
+
+    def varies(self, rows: Any = ...) -> bool:
+        """Whether some rows, in which none is missing, have two different values."""
+        values = self.values[rows]
+        return bool((values != values[:1]).any())
+
+    def fill(self) -> None:
+        """Replace missing values by the median or the most frequent text."""
+        typical = self.counts.argmax() if self.kind == "text" else np.nanmedian(self.values)
+        self.values = np.where(np.isnan(self.values), typical, self.values)
+
+    def _note(self, kind: str, what: str, remedy: str = "") -> None:
+        message = f"column {self.name!r:.60}: {what}"
+        self.notes.append(Finding(kind, message, remedy, (self.name,)))
+
+    def _take_numbers(self, values: FloatArray, codes: bool) -> None:
+        """Numbers; infinite ones and codes such as -999 count as missing."""
+        moments = packed_dates(values) if "date" in self.name.lower() else None
+        if moments is not None:
+            self._take_dates(moments, " (read as yyyymmdd)")
+            return
+
+        infinite = np.isinf(values)
+        if infinite.any():
+            times = counted(infinite.sum(), "time")
+            self._note("missing", f"infinite values count as missing ({times})")
+            values = np.where(infinite, np.nan, values)
+
+        code = missing_code(values) if codes else None
+        if code is not None:
+            times = counted(np.sum(values == code), "time")
+            remedy = "replace the number in the file if it is a value"
+            self._note("missing", f"{code:g} was read as a missing value ({times})", remedy)
+            values = np.where(values == code, np.nan, values)
+
+        self.kind, self.values = "number", values
+
+    def _take_dates(self, moments: pd.Series, read: str = "") -> None:
+        what = f"column {self.name!r:.60} has dates: converted to days since the first{read}"
+        self.notes.append(Finding("dates", what, "", (self.name,)))
+        days = (moments - moments.min()) / pd.Timedelta(days=1)
+        self.kind, self.values = "date", days.to_numpy()
+
+    def _take_texts(self, series: pd.Series, comma: bool, levels: bool, codes: bool) -> None:
+        """Texts without extra blanks, or the numbers, dates, or yes and no that they represent."""
+        numbering, distinct = pd.factorize(series)
+        texts = [" ".join(_text(value).split()) for value in distinct.tolist()]
+        present = np.array([None if text in MISSING else text for text in texts], dtype=object)
+        merged, categories = pd.factorize(present)
+        # The code -1 of a missing value points to the entry at the end.
+        which = np.append(merged, -1)[numbering]
+        self.texts = categories.tolist()
+        self.kind, self.values = "text", np.where(which < 0, np.nan, which)
+        if levels or self._spell_numbers(which, comma, codes):
+            return
+
+        dates = dates_in(self.texts)
+        if dates is not None:
+            moments, form = dates
+            self._take_dates(moments.reindex(which), f" (read as {form})")
+            return
+
+        folded = [text.lower() for text in self.texts[:_MOST_ANSWERS]]
+        answers = set(folded)
+        if 2 < len(folded) < _MOST_ANSWERS and answers <= _YES | _NO and _YES & answers:
+            what = f"{', '.join(map(repr, self.texts))} were read as 'yes' and 'no'"
+            self._note("spelling", what)
+            self.texts = ["yes", "no"]
+            self.values = np.append([text in _NO for text in folded], np.nan)[which]
+
+    def _spell_numbers(self, which: npt.NDArray[np.intp], comma: bool, codes: bool) -> bool:
+        """Read the texts as numbers if nearly all of them are."""
+        often = self.counts
+        values = numbers_in(self.texts, comma=comma)
+        spells = ~np.isnan(values)
+        blank = _MISSING_AMONG_NUMBERS.split()
+        words = [k for k in np.flatnonzero(~spells) if self.texts[k].lower() not in blank]
+        others = int(often[words].sum())
+        if not spells.any() or others > _STRANGE * (often[spells].sum() + others):
+            return False
+
+        self._take_numbers(np.append(values, np.nan)[which], codes)
+        if others:
+            shown = ", ".join(f"{self.texts[k]!r:.20}" for k in words[:3])
+            what = f"what is not a number counts as missing ({counted(others, 'time')}: {shown})"
+            self._note("missing", what, "correct the file if they are not missing")
+
+        return True
+
+    def numbers_rows(self, position: int) -> bool:
+        """Whether a column of numbers only numbers the rows.
+
+        It does if it is whole and called so, or an identifier in which no number occurs twice, or
+        the first column and 0, 1, 2, ... or 1, 2, 3, ... in order.
+        """
+        values = self.values
+        if self.kind != "number" or len(values) < 2:
+            return False
+
+        label = self.name.strip().lower()
+        unnamed = not label or label in _NUMBERING.split() or label.startswith("unnamed: ")
+        identifier = label in _IDENTIFIERS.split() or _ENDS_IN_ID.fullmatch(self.name.strip())
+        first = position == 0 and label not in _TIMES.split() and len(values) >= _LONG
+        counting = first and values[0] in (0.0, 1.0) and (np.diff(values) == 1.0).all()
+        unique = identifier and len(np.unique(values)) == len(values)
+        return bool((unnamed or unique or counting) and (values == np.floor(values)).all())
+
+    def flaw(self, position: int) -> str:
+        """Why it carries no information: nested, names, index, missing; empty if it does.
+
+        Texts name the rows if nearly every row has its own.
+        """
+        used, rows = len(self.texts), len(self.values)
+        if self.kind == "nested":
+            return "nested"
+        if self.kind == "text" and (used == rows > 2 or used > max(_FEW_TEXTS, 0.5 * rows)):
+            return "names"
+        if self.numbers_rows(position):
+            return "index"
+
+        return "missing" if np.isnan(self.values).mean() > _MOSTLY_MISSING else ""
+
+    def can_be_target(self, position: int, most_classes: int) -> bool:
+        """Whether it can be told what is to be predicted from it."""
+        if self.flaw(position) or self.kind == "date":
+            return False
+        if self.kind == "text":
+            return 2 <= len(self.texts) <= most_classes
+
+        return bool(np.nanmin(self.values) < np.nanmax(self.values))
 
 
 def _text(value: object) -> str:
@@ -159,118 +271,6 @@ def _text(value: object) -> str:
         return value.decode("latin-1")
 
     return f"{value:.17g}" if isinstance(value, float) else str(value)
-
-
-def _spelled(
-    name: str, column: pd.Series, comma: bool, codes: bool, notes: list[Finding]
-) -> pd.Series:
-    """A column of texts as numbers, dates, or yes and no, if the texts represent those."""
-    texts = column.cat.categories.tolist()
-    often = counts(column)
-    values = numbers_in(texts, comma=comma)
-    spells = ~np.isnan(values)
-    blank = _MISSING_AMONG_NUMBERS.split()
-    words = [k for k in np.flatnonzero(~spells) if texts[k].lower() not in blank]
-    others = int(often[words].sum())
-    if spells.any() and others <= _STRANGE * (often[spells].sum() + others):
-        numbers = _numbers(name, np.append(values, np.nan)[plain(column)], codes, notes)
-        if others:
-            shown = ", ".join(f"{texts[k]!r:.20}" for k in words[:3])
-            what = f"what is not a number counts as missing ({counted(others, 'time')}: {shown})"
-            notes.append(_note("missing", name, what, "correct the file if they are not missing"))
-
-        return numbers
-
-    dates = dates_in(texts)
-    if dates is not None:
-        moments, form = dates
-        return _dates(name, moments.reindex(plain(column)), f" (read as {form})", notes)
-
-    folded = {text.lower() for text in texts[:_MOST_ANSWERS]}
-    if 2 < len(texts) < _MOST_ANSWERS and folded <= _YES | _NO and _YES & folded:
-        what = f"{', '.join(repr(text) for text in texts)} were read as 'yes' and 'no'"
-        notes.append(_note("spelling", name, what))
-        merged = column.map(lambda x: "no" if x.lower() in _NO else "yes", na_action="ignore")
-        return merged.astype(pd.CategoricalDtype(["yes", "no"]))
-
-    return column
-
-
-def _numbers(name: str, values: FloatArray, codes: bool, notes: list[Finding]) -> pd.Series:
-    """Numbers; infinite ones and codes such as -999 count as missing."""
-    moments = packed_dates(values) if "date" in name.lower() else None
-    if moments is not None:
-        return _dates(name, moments, " (read as yyyymmdd)", notes)
-
-    infinite = np.isinf(values)
-    if infinite.any():
-        what = f"infinite values count as missing ({counted(infinite.sum(), 'time')})"
-        notes.append(_note("missing", name, what))
-        values = np.where(infinite, np.nan, values)
-
-    code = missing_code(values) if codes else None
-    if code is not None:
-        what = f"{code:g} was read as a missing value ({counted(np.sum(values == code), 'time')})"
-        notes.append(
-            _note("missing", name, what, "replace the number in the file if it is a value")
-        )
-        values = np.where(values == code, np.nan, values)
-
-    return pd.Series(values, copy=False)
-
-
-def _dates(name: str, moments: pd.Series, read: str, notes: list[Finding]) -> pd.Series:
-    what = f"column {name!r:.60} has dates: converted to days since the first{read}"
-    notes.append(Finding("dates", what, "", (name,)))
-    return (moments - moments.min()).reset_index(drop=True)
-
-
-def _note(kind: str, name: str, what: str, remedy: str = "") -> Finding:
-    return Finding(kind, f"column {name!r:.60}: {what}", remedy, (name,))
-
-
-def is_row_number(name: str, column: pd.Series, position: int) -> bool:
-    """Whether a column of numbers only numbers the rows.
-
-    It does if it is whole and called so, or an identifier in which no number occurs twice, or the
-    first column and 0, 1, 2, ... or 1, 2, 3, ... in order.
-    """
-    if not is_number(column) or len(column) < 2:
-        return False
-
-    label = name.strip().lower()
-    values = column.to_numpy()
-    unnamed = not label or label in _NUMBERING.split() or label.startswith("unnamed: ")
-    identifier = label in _IDENTIFIERS.split() or _ENDS_IN_ID.fullmatch(name.strip()) is not None
-    first = position == 0 and label not in _TIMES.split() and len(values) >= _LONG
-    counting = first and values[0] in (0.0, 1.0)
-    if not (unnamed or identifier or counting) or (values != np.floor(values)).any():
-        return False
-    if unnamed or identifier:
-        return unnamed or len(np.unique(values)) == len(values)
-
-    return bool((np.diff(values) == 1.0).all())
-
-
-def names_rows(column: pd.Series) -> bool:
-    """Whether a column of texts names the rows: nearly every row has its own text."""
-    if not is_text(column):
-        return False
-
-    used, rows = column.nunique(), len(column)
-    return bool(used == rows > 2 or used > max(_FEW_TEXTS, 0.5 * rows))
-
-
-def flaw(name: str, column: pd.Series, position: int) -> str:
-    """Why a column carries no information: nested, names, index, missing; empty if it does."""
-    if is_nested(column):
-        return "nested"
-    if names_rows(column):
-        return "names"
-    if is_row_number(name, column, position):
-        return "index"
-
-    return "missing" if column.isna().mean() > _MOSTLY_MISSING else ""
 
 
 class TargetKind(StrEnum):
@@ -308,21 +308,12 @@ def target_kind(y: npt.ArrayLike) -> TargetKind:
     if values.dtype.kind not in "fiu":
         return TargetKind.LABELS
 
-    if values.dtype.kind == "f":
-        values = values[np.isfinite(values)]
-        if (values != np.floor(values)).any():
-            return TargetKind.NUMBERS
-
-    different, rows = np.unique(values, return_counts=True)
+    different, rows = np.unique(values[np.isfinite(values)], return_counts=True)
     count = len(different)
-    if count <= 2:
-        return TargetKind.LABELS
-
-    codes = different[0] in (0, 1) and different[-1] - different[0] == count - 1
-    if codes and count <= MOST_LABELS and rows.min() >= ROWS_PER_LABEL:
-        return TargetKind.LABELS
-
-    return TargetKind.NUMBERS
+    few = 2 < count <= MOST_LABELS and rows.min() >= ROWS_PER_LABEL
+    codes = few and different[0] in (0, 1) and different[-1] - different[0] == count - 1
+    labels = (count <= 2 or codes) and not (different % 1).any()
+    return TargetKind.LABELS if labels else TargetKind.NUMBERS
 
 
 def pick(names: Sequence[str], wanted: str | int, option: str) -> str:
@@ -340,7 +331,7 @@ def pick(names: Sequence[str], wanted: str | int, option: str) -> str:
     raise Refusal(option, f"one of the columns {shown}", in_words(wanted), "choose one")
 
 
-def infer_target(columns: Mapping[str, pd.Series], most_classes: int) -> tuple[str, Finding]:
+def infer_target(columns: Mapping[str, Column], most_classes: int) -> tuple[str, Finding]:
     """The target if none was given: a column with a common name, else the last that can be one."""
     if not columns:
         raise Refusal("DATA", "two columns or more", 1, "a target is needed")
@@ -353,9 +344,9 @@ def infer_target(columns: Mapping[str, pd.Series], most_classes: int) -> tuple[s
 
     # If no column can be a target, the last one is taken, and checked later.
     likely = [
-        name
-        for k, (name, column) in enumerate(columns.items())
-        if _can_be_target(name, column, k, most_classes)
+        column.name
+        for k, column in enumerate(columns.values())
+        if column.can_be_target(k, most_classes)
     ] or names[-1:]
     # A column called target is the target; problems with it are reported later.
     meant = [folded[x] for x in _PLAIN_NAMES.split() if x in folded]
@@ -365,12 +356,3 @@ def infer_target(columns: Mapping[str, pd.Series], most_classes: int) -> tuple[s
     why = "the last column" if target == names[-1] else "the last column that can be one"
     what = f"the target is {target!r:.60} ({'guessed from its name' if meant else why})"
     return target, Finding("target", what, "use --target to change it", (target,))
-
-
-def _can_be_target(name: str, column: pd.Series, position: int, most_classes: int) -> bool:
-    if flaw(name, column, position) or types.is_timedelta64_dtype(column.dtype):
-        return False
-    if is_text(column):
-        return bool(2 <= column.nunique() <= most_classes)
-
-    return bool(column.min() < column.max())

@@ -81,7 +81,7 @@ def read_table(
     if decimal not in (None, ".", ","):
         raise Refusal("decimal", "a point or a comma", repr(decimal), "e.g. ','")
 
-    checked = Limits.of(**limits)
+    most = Limits.of(**limits)
     if isinstance(source, str | Path):
         file: Path | bytes = Path(source)
         name = Path(source).name
@@ -94,15 +94,14 @@ def read_table(
         names = [str(label) for label in data.feature_names]
         raw = Raw(data.data, pd.Series(data.target, name="target"), names)
     else:
-        raw = _read(Source(file, name, checked), sep, encoding, decimal)
+        raw = _read(Source(file, name, most), sep, encoding, decimal)
 
     for option, value in (("target", target), ("weights", weights)):
         if raw.target is not None and value is not None:
             remedy = f"the target is {raw.target.name}"
             raise Refusal(option, "omitted for arrays", in_words(value), remedy)
 
-    tidying: dict[str, Any] = {"drop": drop, "missing": missing, "levels": levels}
-    return make_table(raw, name=name, limits=checked, target=target, weights=weights, **tidying)
+    return make_table(raw, name, most, target, weights, drop=drop, missing=missing, levels=levels)
 
 
 def _read(file: Source, sep: str | None, encoding: str | None, decimal: str | None) -> Raw:
@@ -171,7 +170,7 @@ def as_table(
     >>> table.columns, table.target, table.X.tolist()
     (('size', 'town=B'), 'y', [[1.0, 0.0], [2.0, 1.0], [4.0, 0.0]])
     """
-    checked = Limits.of(**limits)
+    most = Limits.of(**limits)
     is_frame = hasattr(X, "__arrow_c_stream__") or hasattr(X, "to_records")
     is_name = isinstance(y, str | int)
     if not is_frame and (y is None or is_name):
@@ -189,5 +188,4 @@ def as_table(
 
     raw = Raw(data, goal, columns)
     which = y if is_name else None
-    tidying: dict[str, Any] = {"drop": drop, "missing": missing, "levels": levels}
-    return make_table(raw, name=name, limits=checked, target=which, weights=weights, **tidying)
+    return make_table(raw, name, most, which, weights, drop=drop, missing=missing, levels=levels)

@@ -39,7 +39,7 @@ _OTHERS = (b"\x80", b"\x89hdf", b"%pdf", b"<!doctype", b"<html", b"<?xml")
 
 @dataclass(frozen=True)
 class Limits:
-    """How large a table may be; checked before memory is allocated.
+    """Limits on the size of a table, checked before memory is allocated.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Limits:
 
     @classmethod
     def of(cls, **most: int | None) -> Limits:
-        """Limits from options ``max_rows``, ``max_columns``, ...; the defaults where None."""
+        """Limits from options ``max_rows``, ``max_columns``, ...; None means the default."""
         chosen = {
             name.removeprefix("max_"): whole(name, value, 1, remedy="give a count, e.g. 1000000")
             for name, value in most.items()
@@ -75,7 +75,7 @@ class Limits:
         return cls(**chosen, trusted="bytes" in chosen)
 
     def check(self, *, packed: int | None = None, **counts: int) -> None:
-        """Refuse more ``rows``, ``columns``, ``classes`` or ``bytes`` than there may be.
+        """Refuse more ``rows``, ``columns``, ``classes`` or ``bytes`` than allowed.
 
         Rows and columns of float64 numbers have bytes, too. With the bytes before unpacking,
         ``packed``, a suspicious growth is refused as well.
@@ -119,7 +119,7 @@ class Source:
     label
         Its name in messages, which may hint at the format.
     limits
-        How large the table may be.
+        Limits on the size of the table.
 
     Attributes
     ----------

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ravine.arguments import FloatArray
 from ravine.tables.source import Limits
 from ravine.values import Value
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 _SHOWN = 5
-"""Names that a message lists; it counts the others, so that it fits on a line."""
+"""Number of names that a message lists; it counts the others, so that it fits on a line."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Raw(NamedTuple):
     data: Any
     """A frame, whose columns are tidied, or an array or sparse matrix, which is used as it is."""
     target: pd.Series | None = None
-    """The target, where it is not a column of the data."""
+    """The target, if it is not a column of the data."""
     names: Sequence[str] | None = None
     """Names for the columns of an array."""
     texts: Sequence[str] = ()
@@ -81,13 +79,13 @@ class Table(Value):
     columns, target
         Names of the features and of the target.
     name
-        Where it came from.
+        Its source.
     findings
-        What was done to the columns and rows on the way.
+        Notes about what was done to the columns and rows.
     weights
-        Weight of each row, zero or more, or None where no column was named for it.
+        Weight of each row, zero or more, or None if no column of weights was given.
     rows
-        Which row of the source each row is, counted from 0, or None where all were kept.
+        The number of each row in the source, from 0, or None if all rows were kept.
     limits
         How large it may be; this also limits numbers that are read as labels.
     """

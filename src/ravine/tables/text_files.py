@@ -22,8 +22,8 @@ from ravine.tables.words import MISSING, number
 BLANKS = " "
 """The separator of files whose columns are separated by any number of blanks."""
 _SEPARATORS = {";": "semicolons", "\t": "tabs", ",": "", "|": "bars", BLANKS: "blanks"}
-"""What messages call them, in order of preference where several fit: a comma may be a decimal mark,
-a blank part of a text."""
+"""Names of separators in messages, in order of preference if several fit: a comma may be a decimal
+mark, and a blank part of a text."""
 _COMMENTS = ("#", "%", "//")
 _LOOKED_AT = 200
 """Lines on which the guess is based."""
@@ -36,14 +36,14 @@ _SINGLE_QUOTES = re.compile(r"(?m)(?:^|[,;\t| ])'[^'\n]*'(?=[,;\t| ]|$)")
 _DECLARED = re.compile(r'"?sep=(.)"?')
 """The first line in which Excel writes the separator."""
 _PLAIN = ("utf-8-sig", "utf-8", "utf8", "ascii")
-"""Encodings that the parser reads directly."""
+"""Encodings that are not worth a remark."""
 _FOOTER = 10
 """Lines below the table that may hold notes."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is written.
+    """The format of a text file.
 
     Attributes
     ----------
@@ -109,18 +109,14 @@ def guess_dialect(text: str, *, sep: str | None, decimal: str | None, hint: str 
     first = next((k for k in range(len(rows)) if _starts_table(rows, k, width)), 0)
     mark = decimal or _guess_decimal(rows[first:], separator)
     headed = _has_names(rows[first:], mark == ",")
-    names: list[str] = []
-    if headed:
-        names = [cell.strip() for cell in rows[first]]
-    elif remarks:
-        header = remarks[-1].lstrip().removeprefix(comment)
-        (words,) = split([header], separator, quote)
-        names = [word.strip() for word in words] if len(words) == width else []
+    header = rows[first] if headed else []
+    if remarks and not headed:
+        (words,) = split([remarks[-1].lstrip().removeprefix(comment)], separator, quote)
+        header = words if len(words) == width else []
 
+    names = [cell.strip() for cell in header] or [f"column {j}" for j in range(width)]
     if len(names) == width - 1:
         names = ["", *names]
-    if not names:
-        names = [f"column {j}" for j in range(width)]
 
     skip = first + headed + bool(declared)
     where = skip if headed else None
@@ -234,7 +230,7 @@ def read_text(source: Source, *, sep: str | None, encoding: str | None, decimal:
     if "\0" in text:
         raise ValueError("it has zero bytes; --encoding utf-16 may help")
 
-    # Before the guesses, which split the lines several times.
+    # Checked before the guesses, which split the lines several times.
     first = text.lstrip().partition("\n")[0]
     source.limits.check(columns=1 + max(first.count(mark) for mark in (sep or ",;\t|")))
     hint = "\t" if ".tsv" in source.name.lower() else ""
@@ -253,7 +249,7 @@ def read_text(source: Source, *, sep: str | None, encoding: str | None, decimal:
 
 
 def _remarks(dialect: Dialect, encoding: str) -> list[Finding]:
-    """How the text was read, where it differs from plain CSV."""
+    """Describe how the text was read, if it differs from plain CSV."""
     parts = []
     if word := _SEPARATORS.get(dialect.separator):
         parts.append(f"columns are separated by {word} (--sep)")
@@ -273,17 +269,17 @@ def _parsed(source: Source, dialect: Dialect, encoding: str) -> tuple[pd.DataFra
     """The table, without the notes below it, and notes on lines of other lengths."""
     frame, problem = None, None
     try:
-        frame = _parse(source, dialect, encoding)
+        frame = _parse(source, dialect, encoding, source.limits.rows + 1)
         if not frame.iloc[:, -1].isna().any():
             return frame, []
     except pd.errors.ParserError as error:
         problem = error
 
     # A missing last value may be an empty field, a short line or a note below the table.
-    short, footer = _uneven_lines(source, dialect, encoding)
+    short, footer, rows = _uneven_lines(source, dialect, encoding)
     notes = []
     if footer:
-        frame = _parse(source, dialect, encoding, lines=footer - 1)
+        frame = _parse(source, dialect, encoding, min(rows, source.limits.rows + 1))
         what = f"the notes below the table, from line {footer} on, were ignored"
         notes.append(Finding("footer", what))
     elif problem is not None:
@@ -298,29 +294,24 @@ def _parsed(source: Source, dialect: Dialect, encoding: str) -> tuple[pd.DataFra
     return frame, notes
 
 
-def _parse(
-    source: Source, dialect: Dialect, encoding: str, lines: int | None = None
-) -> pd.DataFrame:
-    """All rows in the first ``lines`` lines, or in the whole file."""
+def _parse(source: Source, dialect: Dialect, encoding: str, rows: int) -> pd.DataFrame:
+    """The first ``rows`` rows of the table."""
     with source.open(lines=True) as stream, warnings.catch_warnings(action="ignore"):
-        file: Any = stream
-        if dialect.comment or lines is not None:
-            file = io.StringIO("".join(islice(_lines(stream, dialect, encoding), lines)))
-
+        lines = _lines(stream, dialect, encoding)
         frame = pd.read_csv(
-            file,
+            io.StringIO("".join(lines)) if dialect.comment else stream,
             sep=r"\s+" if dialect.separator == BLANKS else dialect.separator,
             header=None,
             names=range(len(dialect.names)),
             index_col=False,
             skiprows=dialect.skip,
-            nrows=source.limits.rows + 1,
+            nrows=rows,
             quotechar=dialect.quote,
             skipinitialspace=True,
             decimal=dialect.decimal,
             na_values=MISSING,
             keep_default_na=False,
-            encoding="utf-8" if encoding in _PLAIN else encoding,
+            encoding=encoding,
             encoding_errors=_errors(encoding),
         )
 
@@ -339,13 +330,16 @@ def _lines(stream: IO[bytes], dialect: Dialect, encoding: str) -> Iterator[str]:
             yield line
 
 
-def _uneven_lines(source: Source, dialect: Dialect, encoding: str) -> tuple[list[int], int | None]:
-    """The line numbers of short lines, and of the first note at the end, if there are any.
+def _uneven_lines(
+    source: Source, dialect: Dialect, encoding: str
+) -> tuple[list[int], int | None, int]:
+    """The line numbers of short lines and of the first note at the end, and the rows above it.
 
     Refuses a table with a line that is too long. Lines are counted from 1, without comments.
     """
     short: list[int] = []
     notes: list[int] = []
+    count = 0
     with source.open(lines=True) as stream:
         below = islice(_lines(stream, dialect, encoding), dialect.skip, None)
         rows = split(below, dialect.separator, dialect.quote)
@@ -361,9 +355,10 @@ def _uneven_lines(source: Source, dialect: Dialect, encoding: str) -> tuple[list
 
             # A row of the table, so the lines above it were not notes.
             short += notes + [line] * (excess < 0)
+            count += len(notes) + 1
             notes = []
             if excess > 0:
                 many = f"{len(fields)} fields instead of {len(dialect.names)} in line {line}"
                 raise ValueError(f"{many}; another --sep may help")
 
-    return short, notes[0] if notes else None
+    return short, notes[0] if notes else None, count

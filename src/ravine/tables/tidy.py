@@ -1,4 +1,4 @@
-"""From a frame or an array to a table of numbers and a target."""
+"""Convert a frame or an array to a table of numbers and a target."""
 
 from __future__ import annotations
 
@@ -12,19 +12,7 @@ import pandas as pd
 from ravine.arguments import FloatArray, Refusal, in_words, known_name, whole
 from ravine.digits import counted
 from ravine.problems.spectrum import is_sparse
-from ravine.tables.columns import (
-    TargetKind,
-    counts,
-    flaw,
-    infer_target,
-    is_nested,
-    is_number,
-    is_text,
-    pick,
-    plain,
-    read_column,
-    target_kind,
-)
+from ravine.tables.columns import Column, TargetKind, infer_target, pick, target_kind
 from ravine.tables.source import Limits
 from ravine.tables.table import Finding, Raw, Table, listed
 
@@ -36,7 +24,7 @@ _MOSTLY_MISSING = 0.5
 """Share of the rows that may be lost to missing values."""
 _REASONS = {
     "index": "it only numbers the rows",
-    "names": "nearly every row has its own text",
+    "names": "nearly every row has a different text",
     "nested": "it holds lists or records",
     "missing": "more than half of the values are missing",
     "constant": "all rows have the same value",
@@ -50,16 +38,16 @@ Which: TypeAlias = str | int | pd.Series
 
 def make_table(
     raw: Raw,
-    *,
     name: str,
     limits: Limits,
     target: str | int | None,
     weights: Which | None,
+    *,
     drop: str | int | Sequence[str | int],
     missing: str,
     levels: int,
 ) -> Table:
-    """A table of numbers from what was read, with the options of :func:`ravine.read_table`.
+    """Make a table of numbers from what was read, with the options of :func:`ravine.read_table`.
 
     In a frame, row numbers and constants are dropped and codes such as -999 are recognised; an
     array or a sparse matrix is taken as it is.
@@ -80,7 +68,8 @@ def make_table(
     y = draft.target_values()
     weight = None if draft.weight is None else _checked_weights(draft.weight)
     X, names = draft.encoded(most)
-    return Table(X, y, tuple(names), draft.target, name, tuple(draft.notes), weight, rows, limits)
+    goal = draft.goal.name
+    return Table(X, y, tuple(names), goal, name, tuple(draft.notes), weight, rows, limits)
 
 
 class _Draft:
@@ -92,15 +81,14 @@ class _Draft:
         The columns that were read and kept, by name.
     X, names
         An array or sparse matrix that is taken as it is, with the names of its columns, or None.
-    target, goal, weight
-        The name of the target, its values, and the weights of the rows.
+    goal, weight
+        The target, and the weights of the rows.
     notes
         What was decided.
     """
 
-    target: str
-    goal: pd.Series
-    weight: pd.Series | None = None
+    goal: Column
+    weight: Column | None = None
 
     def __init__(self, raw: Raw, limits: Limits, drop: Sequence[str | int]) -> None:
         self.raw = raw
@@ -128,35 +116,35 @@ class _Draft:
             if label not in dropped
         }
 
-    def _read(self, series: pd.Series, label: str) -> pd.Series:
-        declared = isinstance(series.dtype, pd.CategoricalDtype) and label not in self.raw.texts
-        series = series.reset_index(drop=True)
-        return read_column(series, label, self.notes, self.raw.comma, declared, self.tidy)
+    def _read(self, series: pd.Series, label: str) -> Column:
+        column = Column(label, series, self.raw)
+        self.notes += column.notes
+        return column
 
     def choose(self, target: Which | None, weights: Which | None) -> None:
         """Take the target and the weights out of the columns; each may be given separately."""
         names = list(self.columns)
 
-        def taken(which: Which, option: str) -> tuple[str, pd.Series]:
+        def taken(which: Which, option: str) -> Column:
             if isinstance(which, pd.Series):
-                return str(which.name), self._read(which, str(which.name))
+                return self._read(which, str(which.name))
             label = pick(names, which, option)
             if label not in self.columns:
                 rule = "another column than the weights"
                 raise Refusal(option, rule, in_words(which), "choose one")
-            return label, self.columns.pop(label)
+            return self.columns.pop(label)
 
         if weights is not None:
-            _, self.weight = taken(weights, "weights")
+            self.weight = taken(weights, "weights")
         if target is None:
             target, why = infer_target(self.columns, self.limits.classes)
             self.notes.append(why)
 
-        self.target, self.goal = taken(target, "target")
-        kind = flaw(self.target, self.goal, len(names))
+        self.goal = taken(target, "target")
+        kind = self.goal.flaw(len(names))
         if kind in ("nested", "names"):
             rule, remedy = "numbers or a few labels", "choose another with --target"
-            raise Refusal(f"target {self.target!r:.60}", rule, _REASONS[kind], remedy)
+            raise Refusal(f"target {self.goal.name!r:.60}", rule, _REASONS[kind], remedy)
 
     def note(self, kind: str, names: Sequence[str], what: str, remedy: str = "") -> None:
         """Note a finding about some columns."""
@@ -165,14 +153,14 @@ class _Draft:
     def leave_out(self, names: Sequence[str], kind: str) -> None:
         """Drop columns for one of the ``_REASONS``."""
         if names:
-            remedy = "write numbers without units and dates in one format, if it has them"
+            remedy = "if it holds numbers or dates, write them without units and in one format"
             remedy = remedy if kind == "names" else ""
             self.note(kind, names, f"dropped, because {_REASONS[kind]}", remedy)
             self.columns = {x: column for x, column in self.columns.items() if x not in names}
 
     def leave_out_useless(self) -> None:
         """Keep the columns that carry information, as numbers or texts."""
-        flaws = {x: flaw(x, column, k) for k, (x, column) in enumerate(self.columns.items())}
+        flaws = {x: column.flaw(k) for k, (x, column) in enumerate(self.columns.items())}
         numbering = [name for name, kind in flaws.items() if kind == "index"]
         # In a time series of one variable the row numbers are the time.
         alone = bool(numbering) and all(flaws.values())
@@ -183,25 +171,22 @@ class _Draft:
             if kind != "index" or (self.tidy and not alone):
                 self.leave_out([name for name, its in flaws.items() if its == kind], kind)
 
-        for name, column in self.columns.items():
-            if not is_text(column):
-                self.columns[name] = pd.Series(plain(column), copy=False)
-
     def leave_out_constants(self) -> None:
         """Keep the columns that vary, and the first column of ones: it serves as an intercept."""
-        fixed = [name for name, column in self.columns.items() if not _varies(column)]
-        ones = [name for name in fixed if self.columns[name].iloc[0] == 1.0]
-        self.leave_out([name for name in fixed if name not in ones[:1]], "constant")
+        fixed = [column for column in self.columns.values() if not column.varies()]
+        ones = [x.name for x in fixed if x.kind != "text" and x.values[0] == 1.0]
+        self.leave_out([x.name for x in fixed if x.name not in ones[:1]], "constant")
 
     def leave_out_rows(self, missing: str) -> npt.NDArray[np.intp] | None:
         """Fill missing values, or keep the rows without; None where all rows are kept."""
-        keep = self.goal.notna().to_numpy()
+        keep = ~np.isnan(self.goal.values)
         if self.weight is not None:
-            keep = keep & self.weight.notna().to_numpy()
+            keep &= ~np.isnan(self.weight.values)
         if is_sparse(self.X):
-            keep = keep & _finite_rows(self.X, missing)
+            keep &= _finite_rows(self.X, missing)
 
-        gaps = {name: x.isna().to_numpy() for name, x in self.columns.items() if x.hasnans}
+        missed = {name: np.isnan(column.values) for name, column in self.columns.items()}
+        gaps = {name: gap for name, gap in missed.items() if gap.any()}
         if missing == "refuse" and gaps:
             name, gap = next(iter(gaps.items()))
             value = f"{gap.sum()} missing, the first in row {gap.argmax()}"
@@ -209,9 +194,7 @@ class _Draft:
             raise Refusal(f"column {name!r:.60}", "without missing values", value, remedy)
         if missing == "fill" and gaps:
             for name in gaps:
-                column = self.columns[name]
-                typical = column.mode()[0] if is_text(column) else column.median()
-                self.columns[name] = column.fillna(typical)
+                self.columns[name].fill()
 
             what = "missing values were replaced by the median or the most frequent text"
             self.note("imputed", list(gaps), f"{np.sum(list(gaps.values()))} {what}")
@@ -225,10 +208,11 @@ class _Draft:
             return None
 
         rows = np.flatnonzero(keep)
-        self.columns = {name: column.iloc[rows] for name, column in self.columns.items()}
         self.X = None if self.X is None else self.X[rows]
-        self.goal = self.goal.iloc[rows]
-        self.weight = None if self.weight is None else self.weight.iloc[rows]
+        for column in (*self.columns.values(), self.goal, self.weight):
+            if column is not None:
+                column.values = column.values[rows]
+
         return rows
 
     def _complete(self, keep: Marks, gaps: dict[str, Marks]) -> Marks:
@@ -241,7 +225,7 @@ class _Draft:
         dropped: list[str] = []
         while True:
             whole: Marks = keep & ~np.any(list(gaps.values()), axis=0)
-            if not gaps or (np.count_nonzero(whole) >= enough and _varies(self.goal[whole])):
+            if not gaps or (np.count_nonzero(whole) >= enough and self.goal.varies(whole)):
                 break
 
             dropped.append(max(gaps, key=lambda name: np.count_nonzero(gaps[name])))
@@ -249,35 +233,37 @@ class _Draft:
 
         if dropped:
             what = "dropped, because its missing values would cost too many rows"
-            self.note("missing", dropped, what, "--missing fill keeps them")
+            self.note("missing", dropped, what, "use --missing fill to keep them")
         if not whole.all():
             beside = "the target" if self.weight is None else "the target or the weights"
             beside = f"the matrix, {beside}" if is_sparse(self.X) else beside
             where = listed(tuple(gaps)) if gaps else beside
             lost = np.count_nonzero(~whole)
             what = f"dropped {lost} of {len(whole)} rows, because values are missing in {where}"
-            remedy = "--missing fill keeps them" if gaps else ""
+            remedy = "use --missing fill to keep them" if gaps else ""
             self.notes.append(Finding("missing", what, remedy, tuple(gaps)))
 
         return whole
 
     def target_values(self) -> npt.NDArray[Any]:
         """Numbers, or labels as texts."""
-        values = plain(self.goal)
-        if not _varies(self.goal):
-            value = f"{self.goal.tolist()[0]!r:.40} in every row"
+        values = self.goal.values
+        count = len(np.unique(values))
+        if count < 2:
+            first = bool(values[0]) if self.goal.kind == "truth" else float(values[0])
+            shown = self.goal.texts[int(first)] if self.goal.kind == "text" else first
+            value = f"{shown!r:.40} in every row"
             remedy = "choose another with --target"
             raise Refusal("the target", "more than one value", value, remedy)
 
-        count = len(np.unique(values))
-        if is_text(self.goal):
+        if self.goal.kind == "text":
             self.limits.check(classes=count)
             # NumPy keeps 4 bytes for each character of the longest text.
-            texts = np.array(self.goal.cat.categories, dtype=str)
+            texts = np.array(self.goal.texts, dtype=str)
             self.limits.check(bytes=texts.itemsize * len(values))
-            return np.asarray(texts[values])
+            return np.asarray(texts[values.astype(np.intp)])
 
-        is_whole = is_number(self.goal) and (values == np.floor(values)).all()
+        is_whole = self.goal.kind == "number" and (values == np.floor(values)).all()
         if is_whole and count <= self.limits.classes:
             kind = target_kind(values)
             labels = kind is TargetKind.LABELS
@@ -294,36 +280,35 @@ class _Draft:
 
         # The name of each column of the result, the values, and the level that becomes a one.
         parts: list[tuple[str, npt.NDArray[Any], int | None]] = []
-        for name, column in self.columns.items():
-            if is_text(column):
-                codes, labels = self._levels(name, column, most)
+        for column in self.columns.values():
+            if column.kind == "text":
+                codes, labels = self._levels(column, most)
                 parts += [(label, codes, k) for k, label in enumerate(labels)]
             else:
-                parts.append((name, plain(column), None))
+                parts.append((column.name, column.values, None))
 
-        self.limits.check(rows=len(self.goal), columns=len(parts))
-        X = np.empty((len(self.goal), len(parts)))
+        rows = len(self.goal.values)
+        self.limits.check(rows=rows, columns=len(parts))
+        X = np.empty((rows, len(parts)))
         for j, (_, values, level) in enumerate(parts):
             X[:, j] = values if level is None else values == level
 
         return X, [name for name, _, _ in parts]
 
-    def _levels(
-        self, name: str, column: pd.Series, most: int
-    ) -> tuple[npt.NDArray[np.intp], list[str]]:
-        """For each row the column that has its one, -1 for none; and the names of the columns.
+    def _levels(self, column: Column, most: int) -> tuple[npt.NDArray[np.intp], list[str]]:
+        """For each row, the column of its one, or -1 for none; and the names of the columns.
 
-        With all k levels the columns would add up to 1 in every row, and so depend on each other
-        and on an intercept. The most frequent level is omitted: the others are relative to it.
-        The rarest beyond ``most`` levels are one group.
+        With all k levels, the columns would add up to 1 in every row, and so depend on each other
+        and on an intercept. The most frequent level is omitted; the others are relative to it. The
+        rarest beyond ``most`` levels are one group.
         """
-        often = counts(column)
+        name, often = column.name, column.counts
         # The most frequent first; ties go to the one that appears first.
         order = np.argsort(-often, kind="stable")[: np.count_nonzero(often)]
         kept = order if len(order) <= most else order[: most - 1]
         table = np.full(len(often), len(kept) - 1)
         table[kept] = np.arange(-1, len(kept) - 1)
-        texts = [f"{column.cat.categories[k]:.60}" for k in kept]
+        texts = [f"{column.texts[k]:.60}" for k in kept]
         grouped = len(order) - len(kept)
         remedy = "keep more with --levels, or drop it with --drop" if grouped else ""
         if grouped:
@@ -334,7 +319,7 @@ class _Draft:
 
         what = f"column {name!r:.60} is text with {len(order)} levels: {how}"
         self.notes.append(Finding("encoded", what, remedy, (name,)))
-        return table[plain(column)], [f"{name:.60}={text}" for text in texts[1:]]
+        return table[column.values.astype(np.intp)], [f"{name:.60}={text}" for text in texts[1:]]
 
 
 def _untouched(
@@ -390,17 +375,11 @@ def _distinct(names: Iterable[Any]) -> list[str]:
     return list(texts)
 
 
-def _varies(column: pd.Series) -> bool:
-    """Whether a column without missing values has two different ones."""
-    values = plain(column)
-    return bool(values.size and values.min() < values.max())
-
-
-def _checked_weights(column: pd.Series) -> FloatArray:
-    if is_text(column) or is_nested(column):
+def _checked_weights(column: Column) -> FloatArray:
+    if column.kind in ("text", "nested"):
         raise Refusal("weights", "a column of numbers", "texts or lists", "choose another column")
 
-    values = np.asarray(plain(column), dtype=np.float64)
+    values = column.values
     if values.min() < 0 or values.max() <= 0:
         value = f"{values.min():g} in row {values.argmin()}"
         raise Refusal("weights", "zero or more, and not zero everywhere", value, "correct them")

@@ -21,7 +21,7 @@ CODES = (-999.0, -9999.0, -99999.0)
 _LONGEST = 60
 """Maximum characters of a number; a float64 takes 24."""
 _CURRENCY = "$€£¥₹"
-_PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_PLAIN = re.compile(r"[+-]?([iI][nN][fF]|(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?)")
 # Groups of three digits, all with the same mark: 1,234,567.8 or 1 234 567.8.
 _GROUPED = re.compile(r"[+-]?\d{1,3}([,' \u00a0\u202f])\d{3}(\1\d{3})*(\.\d+)?")
 _GROUPED_COMMA = re.compile(r"[+-]?\d{1,3}([.' \u00a0\u202f])\d{3}(\1\d{3})*(,\d+)?")
@@ -75,10 +75,8 @@ def number(text: str, *, comma: bool = False) -> float | None:
 
     if comma:
         body = body.replace(",", ".")
-    if not _PLAIN.fullmatch(body):
-        return sign * float(body) if body.lower() in ("inf", "-inf", "+inf") else None
 
-    return sign * float(body)
+    return sign * float(body) if _PLAIN.fullmatch(body) else None
 
 
 def numbers_in(texts: Sequence[str], *, comma: bool = False) -> FloatArray:
@@ -159,8 +157,8 @@ def packed_dates(values: FloatArray) -> pd.Series | None:
 def missing_code(values: FloatArray) -> float | None:
     """The number that stands for a missing value, such as -999; None if there is none.
 
-    It is far below all other values. A code that occurs once must also be larger in size than
-    all other values: a single -999 among thousands may be a real value.
+    It is far below all other values. A code that occurs only once must also exceed all other values
+    in size: a single -999 among thousands may be a real value.
 
     Examples
     --------

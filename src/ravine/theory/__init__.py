@@ -1,1 +1,1 @@
-"""Exact answers: rates, moments, bounds and growth, without running anything."""
+"""Exact answers without simulation: rates, moments, bounds and growth."""

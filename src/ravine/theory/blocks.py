@@ -7,7 +7,7 @@ With gradients g_k = H r_k + zeta_k one step of the family reads::
 
                  - alpha [(1+gamma) I; I] zeta_k
 
-and falls apart into one 2x2 block for every eigenvalue of H.
+and splits into one 2x2 block for every eigenvalue of H.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _EIGENVALUE = "give an eigenvalue of the Hessian, e.g. 0.5"
 
 
 def coupling(beta: Real, gamma: Real) -> Real:
-    """Upper right entry of the block, beta (1+gamma) - gamma: what a velocity adds to y - x*.
+    """Upper right entry of the block, beta (1+gamma) - gamma: the effect of velocity on y - x*.
 
-    For gamma = beta the sum cancels to beta², and is written so, without rounding.
+    For gamma = beta the sum equals beta², and is computed as that, without cancellation.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def block(eigenvalue: npt.ArrayLike, method: Method) -> FloatArray:
     eigenvalue
         Any finite numbers; they broadcast against the parameters of ``method``.
     method
-        The whole family; arrays broadcast.
+        Any member of the family; arrays broadcast.
 
     Returns
     -------
@@ -77,19 +77,19 @@ def block(eigenvalue: npt.ArrayLike, method: Method) -> FloatArray:
 
 
 def spectral_norms(matrices: FloatArray) -> FloatArray:
-    """Spectral norms of a stack of 2x2 matrices, free of cancellation."""
+    """Spectral norms of a stack of 2x2 matrices, without cancellation."""
     top, bottom = matrices[..., 0, :], matrices[..., 1, :]
     return np.asarray(norms_of_entries(top[..., 0], top[..., 1], bottom[..., 0], bottom[..., 1]))
 
 
 def norms_of_entries(a: Real, b: Real, c: Real, d: Real) -> Real:
-    """The same of the matrices [[a, b], [c, d]]."""
+    """The same for the matrices [[a, b], [c, d]]."""
     norms: Real = 0.5 * (np.hypot(a + d, b - c) + np.hypot(a - d, b + c))
     return norms
 
 
 def noise_gain_vector(method: Method) -> FloatArray:
-    """How one gradient error enters the state (r, v): g = (1 + gamma, 1), to be times -alpha.
+    """The effect of one gradient error on the state (r, v), divided by -alpha: g = (1 + gamma, 1).
 
     Returns
     -------
@@ -137,7 +137,7 @@ def moment_rows(a: Real, b: Real, c: Real, d: Real) -> tuple[tuple[Real, Real, R
 
 
 def moment_gain(method: Method) -> FloatArray:
-    """Increase of the moments (E r², E rv, E v²) in a step, by gradient noise of variance 1.
+    """Increase of the moments (E r², E rv, E v²) per step by gradient noise of variance 1.
 
     alpha² ((1 + gamma)², 1 + gamma, 1); arrays broadcast.
 
@@ -159,8 +159,8 @@ def moment_gain(method: Method) -> FloatArray:
 def moment_step(eigenvalue: npt.ArrayLike, variance: npt.ArrayLike, method: Method) -> FloatArray:
     """The map of (E r², E rv, E v²) by a step whose curvature is random, shape ``(..., 3, 3)``.
 
-    Only its mean ``eigenvalue`` and its ``variance`` matter: the mean block's map, plus what the
-    gradient noise of variance ``variance`` E r² adds. All arguments broadcast.
+    Only its mean ``eigenvalue`` and its ``variance`` matter: the map is that of the mean block,
+    plus gradient noise of variance ``variance`` E r². All arguments broadcast.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def system(hessians: npt.ArrayLike, method: Method | LinearMethod) -> FloatArray
 
 
 def permutation(d: int) -> FloatArray:
-    """Permutation P of the paper's Appendix C: it sorts (r, v) into (r_1, v_1, r_2, v_2, ...).
+    """Permutation P of the paper's Appendix C, which sorts (r, v) into (r_1, v_1, r_2, v_2, ...).
 
     For M = [[diag a, diag b], [diag c, diag d]] the product P M Pᵀ is block diagonal with the
     blocks [[a_j, b_j], [c_j, d_j]].
@@ -251,8 +251,8 @@ def permutation(d: int) -> FloatArray:
 def lemma1_product(curvature: Curvature, gaps: Sequence[int]) -> FloatArray:
     """Lemma 1's product T = B(L) B(mu)^{k_1} ... B(L) B(mu)^{k_s} at the standard parameters.
 
-    The product is the one of the main text. With a further B(L) at its right end, as in
-    the appendix of the paper, it would be nilpotent: B(L)² = 0 at alpha = 1/L.
+    This is the product of the main text. With another B(L) at its right end, as in the appendix of
+    the paper, it would be nilpotent: B(L)² = 0 at alpha = 1/L.
 
     Parameters
     ----------

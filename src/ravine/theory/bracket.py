@@ -1,4 +1,4 @@
-"""A number, or an array of them, known between two bounds."""
+"""A number, or an array of numbers, between two bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elementwise formulas over large grids, a cache-sized piece at a time."""
+"""Elementwise formulas on large grids, evaluated in cache-sized pieces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ravine.arguments import FloatArray, Real
 
 PIXELS = 32768
-"""Pixels of one piece: a dozen temporaries of this size stay in the caches."""
+"""Pixels per piece: a dozen temporary arrays of this size fit into the caches."""
 
 
 def by_chunks(
@@ -18,9 +18,9 @@ def by_chunks(
 ) -> tuple[FloatArray, ...]:
     """Evaluate an elementwise ``formula`` on parameters that broadcast to ``shape``.
 
-    A formula of many temporaries over a grid of a million pixels runs several times faster in
-    pieces of its longest axis than in one go, and gives the same numbers. What depends on a
-    parameter of fewer axes is computed on these alone.
+    A formula with many temporary arrays runs several times faster in pieces of the longest axis
+    than at once, on a grid of a million pixels, and gives the same numbers. Parts that depend on
+    fewer axes are computed on those axes only.
     """
     if int(np.prod(shape)) <= PIXELS:
         return tuple(np.array(np.broadcast_to(v, shape)) for v in formula(*parameters))
@@ -50,7 +50,9 @@ def on_threads(work: Callable[[tuple[slice, ...]], object], parts: list[tuple[sl
         work(parts[0])
         return
 
-    from concurrent.futures import ThreadPoolExecutor  # here, for the sake of a fast import
+    from concurrent.futures import (
+        ThreadPoolExecutor,
+    )  # imported here to keep ``import ravine`` fast
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(work, parts))

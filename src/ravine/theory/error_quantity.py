@@ -6,10 +6,10 @@ from ravine.choices import Choice
 
 
 class ErrorQuantity(Choice):
-    """Which mean error a function returns. People who watch a loss want the objective.
+    """The mean error that a function returns. The objective is what a training loss shows.
 
-    In an eigen-direction λ one is the other times λ/2, so flat directions weigh less in the
-    objective. Every function that takes a quantity accepts a member or its value.
+    In an eigen-direction λ, the objective is λ/2 times the squared distance, so flat directions
+    weigh less. Every function that takes a quantity accepts a member or its value.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Advice, warnings and an optimizer for PyTorch; needs the extra ``ravine[torch]``."""
+"""Advice, a monitor and an optimizer for PyTorch; needs the extra ``ravine[torch]``."""
 
 try:
     import torch as _torch  # noqa: F401

@@ -1,4 +1,4 @@
-"""``advise``: a learning rate for the run that is planned, from short trials of real steps."""
+"""``advise``: a learning rate for a planned run, from short trials of real steps."""
 
 from __future__ import annotations
 
@@ -36,22 +36,23 @@ from ravine.torch.schedule import ScheduleLike, schedule_of
 from ravine.torch.trial import Setting, Trial, lr_ratios, run_trial
 
 CHALLENGERS = (0.9, 0.0)
-"""Momenta that are tried against the user's; between them a change of lr does as much."""
+"""Momenta that are tried beside the user's; between them, a change of lr has the same effect."""
 
 GAIN = 0.8
-"""A challenger replaces the user's momentum when its loss is below this share of the other's."""
+"""Another momentum replaces the user's if its loss is below this share of the loss of the
+user's."""
 
 SHARE_OF_RUN = 0.1
-"""Share of the planned steps that a race may take unless a budget is asked for."""
+"""Share of the planned steps that a race may take if no budget is given."""
 
 LARGE = 10**6
-"""Parameters above which curvature is measured along one direction, which takes little memory."""
+"""Number of parameters above which curvature is measured along one direction, to save memory."""
 
 TURNS = 8
-"""Batches whose curvature along the direction is compared."""
+"""Number of batches whose curvature along the direction is compared."""
 
 USUAL_LR = 1e-3
-"""Where the search starts for optimizers that have no default lr."""
+"""Start of the search for optimizers without a default lr."""
 
 
 def advise(
@@ -77,40 +78,40 @@ def advise(
     Short trials of real steps decide. Every trial starts from the model's weights and passes
     through the whole schedule of the planned run, compressed to the length of the trial. The trials
     use the model itself, so they need no second copy of it on the device; afterwards the weights,
-    buffers, gradients, optimizer, random generators and loader are as they were.
+    buffers, gradients, optimizer, random generators and loader are restored.
 
     Parameters
     ----------
     model
-        In training mode, with the weights from which the run will start. It may be
-        compiled, or wrapped in ``DistributedDataParallel`` if every rank makes the same call.
+        In training mode, with the initial weights of the run. It may be compiled, or wrapped in
+        ``DistributedDataParallel`` if every rank makes the same call.
     loss_fn
         ``loss_fn(model(inputs), target)`` for batches (inputs, target); None for batches that are
         mappings and models that return their own loss.
     loader
-        Batches as they will be trained on; anything that can be iterated more than once.
+        The training batches; anything that can be iterated more than once.
     optimizer
-        Any with an lr. Its type, parameter groups and other options are kept, and the lrs of its
-        groups keep their proportions. None: ``torch.optim.SGD(momentum=0.9, nesterov=True)``.
+        Any optimizer with an lr. Its type, parameter groups and other options are kept, and so are
+        the ratios of the lrs of its groups. None: ``torch.optim.SGD(momentum=0.9, nesterov=True)``.
     steps
         Optimizer steps of the planned run.
     schedule
         ``"constant"``, ``"linear"`` or ``"cosine"``; a function (step, steps) -> factor; or a
         function of an optimizer that returns a ``torch.optim.lr_scheduler``.
     warmup
-        Steps of linear warm-up, or below 1 their share of the run. None: 5 %, and none before a
-        constant learning rate.
+        Steps of linear warm-up, or, below 1, their share of the run. None: 5 %, and no warm-up
+        before a constant learning rate.
     budget
         ``"quick"`` (at most 250 steps), ``"race"`` (800) or ``"thorough"`` (2,000). None: a race
         of at most a tenth of ``steps``.
     momentum
-        ``"choose"`` also tries 0.9 and 0 with SGD and ASG if the race leaves steps for it, as
-        thorough ones do; ``"keep"`` leaves the optimizer's.
+        ``"choose"`` also tries 0.9 and 0 with SGD and ASG if the race leaves enough steps, as a
+        thorough one does; ``"keep"`` keeps the optimizer's.
     batch_loss
         ``batch_loss(model, batch)``, for anything that ``loss_fn`` cannot express.
     clip_grad_norm, accumulate, autocast
-        Clip gradients to this norm, add up this many batches per step, run in this precision, as
-        the user's loop does.
+        As in the user's loop: the norm to which gradients are clipped, the batches added up per
+        step, and the precision.
     seed
         Seed of dropout in the trials.
     progress
@@ -119,7 +120,7 @@ def advise(
     Returns
     -------
     Advice
-        The lr, the schedule as code, what was tried, how flat the optimum is, limits, JSON.
+        The lr, the schedule as code, the trials, how flat the optimum is, limits, JSON.
 
     Examples
     --------
@@ -161,7 +162,7 @@ def advise(
 
 @contextmanager
 def _progress_bar(plan: Plan, wanted: bool | None) -> Iterator[Callable[[int], None]]:
-    """A function that is told the steps taken; the bar ends early where the budget is not used."""
+    """A function to call with the steps taken; the bar ends early if the budget is not used up."""
     shown = sys.stderr.isatty() if wanted is None else wanted
     with Progress(console=Console(stderr=True), transient=True, disable=not shown) as bar:
         task = bar.add_task("trying learning rates", total=plan.most)
@@ -178,7 +179,7 @@ class _Search:
         self.plan = plan.longer() if self.is_momentum_method else plan
         self.bare = _bare(setting.model)
         self.curvature = self._local_curvature()
-        # The end of the best trial so far, for the preconditioner that it had come to.
+        # The end of the best trial so far, for its preconditioner.
         self.best: tuple[Trial, Snapshot] | None = None
 
     def decide(self, budget: str, choose: bool) -> Advice:
@@ -205,7 +206,7 @@ class _Search:
             end = self.best[1]
             end.put_back()
             at = coordinates(end.optimizer, with_gradient=False)
-            # The coordinates are all that is needed of the state.
+            # Only the coordinates of the state are needed.
             end.optimizer.state.clear()
             along = self._along_direction(at)
 
@@ -243,13 +244,13 @@ class _Search:
         for group, ratio in zip(self.rule.param_groups, lr_ratios(self.rule), strict=True):
             ratio_of.update({id(p): ratio for p in group["params"]})
 
-        # A parameter that the optimizer does not have does not move: scale 0.
+        # A parameter that the optimizer does not have does not move, so its scale is 0.
         scales = [ratio_of.get(id(p), 0.0) for p in model.parameters() if p.requires_grad]
         samples = self.setting.batches.samples(SAMPLES)
         return measure(model, self.setting.loss, samples, scales, seed=self.setting.seed)
 
     def _along_direction(self, at: Coordinates) -> DirectionalCurvature:
-        """The curvature of some batches along the sharpest direction, where the model is now."""
+        """The curvature of some batches along the sharpest direction at the model's weights."""
         setting = self.setting
         direction = TrackedDirection(setting.seed)
         seen: list[DirectionalCurvature] = []
@@ -261,16 +262,16 @@ class _Search:
                 if i < FIRST_TURNS:
                     direction.turn()
 
-        # The first product after a turn has none to be compared with.
+        # The first product after a turn has no other to compare with.
         used = seen[FIRST_TURNS + 1 :]
         moments = torch.tensor([[each.mean, each.variance] for each in used])
         mean, variance = setting.read(list(moments.mean(dim=0).to(setting.device)))
-        # A step sees the mean of several batches: those it adds up, and those of all ranks.
+        # A step uses the mean of several batches: those that it adds up, and those of all ranks.
         count = setting.accumulate * setting.ranks
         return DirectionalCurvature(mean, variance / count)
 
     def _unit(self, top: float, momentum: float | None) -> float:
-        """The first lr that is tried: the limit of exact gradients, or the optimizer's default."""
+        """The first lr to try: the limit with exact gradients, or the optimizer's default."""
         if momentum is None or not (math.isfinite(top) and top > 0.0):
             return default_lr(self.rule)
 
@@ -286,7 +287,7 @@ class _Search:
             if abs(other - won.momentum) < 0.05 or spent + won.steps > self.plan.most:
                 continue
             lr = won.lr * (1.0 - other) / (1.0 - won.momentum)
-            # No challenger above its own edge, where the first lr may be with less momentum.
+            # With less momentum, the same effective lr may be unstable: use at most half the limit.
             if self.curvature is not None:
                 lr = min(lr, 0.5 * self._unit(self.curvature.top, other))
             trial, _ = run_trial(self.setting, lr, other, won.steps)
@@ -294,7 +295,7 @@ class _Search:
             yield trial
 
     def _keep(self, trial: Trial, optimizer: torch.optim.Optimizer) -> None:
-        """Keep the end of the best trial of the longest, in host memory."""
+        """Keep the end of the best of the longest trials, in host memory."""
         best = None if self.best is None else self.best[0]
         better = best is None or (trial.steps, -trial.loss) > (best.steps, -best.loss)
         if math.isfinite(trial.loss) and better:
@@ -305,7 +306,7 @@ class _Search:
             self.best = (trial, end)
 
     def _factor(self) -> float:
-        """What a long run takes of the winner's lr: it is near the peak for longer than a trial."""
+        """Factor on the winner's lr: a long run stays near the peak for longer than a trial."""
         if self.is_momentum_method:
             return math.sqrt(0.5)
 
@@ -321,16 +322,16 @@ def _bare(model: Any) -> Any:
 
 
 def default_lr(optimizer: torch.optim.Optimizer) -> float:
-    """The lr that the optimizer's class takes by default."""
+    """The default lr of the optimizer's class."""
     parameter = inspect.signature(type(optimizer)).parameters.get("lr")
     default = None if parameter is None else parameter.default
     return float(default) if isinstance(default, (int, float)) and default > 0.0 else USUAL_LR
 
 
 def _constructor(optimizer: torch.optim.Optimizer, model: nn.Module) -> str:
-    """The optimizer as code, ``{lr}`` and ``{momentum}`` to be filled in.
+    """The optimizer as code, with the fields ``{lr}`` and ``{momentum}``.
 
-    Empty where it has several groups, or not all of the model's parameters.
+    Empty if it has several groups, or not all of the model's parameters.
     """
     if [id(p) for p in optimizer.param_groups[0]["params"]] != [id(p) for p in model.parameters()]:
         return ""

@@ -1,4 +1,4 @@
-"""``Advice``: what ``advise`` recommends and why, as text, table, picture, JSON and notebook."""
+"""``Advice``: the recommendation of ``advise``, as text, table, picture, JSON and notebook card."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from typing import Any
 import numpy as np
 import torch
 
+from ravine.markup import Cell, card, table
 from ravine.torch.curvature import LocalCurvature, LrLimit
 from ravine.torch.direction import DirectionalCurvature
 from ravine.torch.schedule import Schedule
 from ravine.torch.trial import Trial, set_parameters
 
 USUAL_MOMENTA = (0.0, 0.5, 0.9, 0.99)
-"""The momenta of a map unless others are asked for."""
+"""The default momenta of a map."""
+
+_TONES = {"won": "good", "blew up": "bad"}
+"""Tones of the outcomes on a card."""
 
 FLAT = 0.02
-"""lrs whose loss is within this share of the best one are as good."""
+"""lrs whose loss is within this share of the best one count as equally good."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +36,9 @@ class Advice:
     lr: float
     """The largest lr of the schedule, for the first parameter group."""
     momentum: float | None
-    """None where the optimizer has none that ``advise`` understands."""
+    """None if the optimizer has no momentum that ``advise`` understands."""
     lrs: list[float]
-    """For each parameter group, in their old proportion."""
+    """For each parameter group, with the same ratios as before."""
     schedule: Schedule
     start_loss: float
     rows: list[Trial]
@@ -42,14 +46,14 @@ class Advice:
     curvature: LocalCurvature | None
     """For SGD and ASG, and models of up to a million parameters."""
     gamma: float | None
-    """None where it follows momentum, as in Nesterov's method."""
+    """None if it follows momentum, as in Nesterov's method."""
     direction: DirectionalCurvature | None
-    """For Adam, AdamW and RMSprop at the end of the trial with the least loss; for SGD and ASG with
-    large models at the start."""
+    """For Adam, AdamW and RMSprop, at the end of the trial with the smallest loss; for SGD and ASG
+    with large models, at the start."""
     direction_limit: float | None
     budget: str
     optimizer: str
-    """The optimizer as code, with places for lr and momentum; empty where the user's is kept."""
+    """The optimizer as code, with fields for lr and momentum; empty if the user's is kept."""
 
     @cached_property
     def _won(self) -> Trial | None:
@@ -74,14 +78,15 @@ class Advice:
 
     @property
     def steps(self) -> int:
-        """Steps that the trials took."""
+        """Steps of all trials together."""
         return sum(row.taken for row in self.rows)
 
     @property
     def limit(self) -> float | None:
         """The largest lr that is stable in mean square with the user's batches.
 
-        Exact for quadratics with all directions measured, otherwise of the curvature at one place.
+        Exact for quadratics if all directions are measured; otherwise for the curvature at one
+        point.
         """
         if self.curvature is None or self.momentum is None:
             return self.direction_limit
@@ -90,7 +95,7 @@ class Advice:
 
     @property
     def critical_batch_size(self) -> float | None:
-        """The smallest batch that is stable in mean square with this lr, by the curvature here."""
+        """The smallest batch that is stable in mean square with this lr, by the local curvature."""
         if self.curvature is None or self.momentum is None:
             return None
 
@@ -100,8 +105,8 @@ class Advice:
     def iid_limit(self) -> float | None:
         """The largest lr that is stable in mean square on every problem with this curvature.
 
-        The rung of independent batches: it holds for every distribution of samples whose curvature
-        is at most the largest that was measured.
+        This is the rung of independent batches: it holds for every distribution of samples whose
+        curvature is at most the largest measured.
         """
         if self.curvature is None or self.momentum is None:
             return None
@@ -110,17 +115,17 @@ class Advice:
 
     @property
     def scope(self) -> str:
-        """Where the limits hold."""
+        """The scope of the limits."""
         if self.curvature is None and self.direction is None:
             return "no limit is known for this optimizer"
         if self.curvature is None:
             if self.momentum is not None:
                 return "local: along the sharpest direction at these weights"
             return (
-                "for a fixed preconditioner, that of the end of the best trial. The limit does not "
-                "apply to the first steps without warm-up, nor where the curvature changes within "
-                "steps, as with cross-entropy. Beyond it Adam does not diverge: its preconditioner "
-                "grows until the limit holds, and learning slows down"
+                "for a fixed preconditioner, the one at the end of the best trial. The limit does "
+                "not apply to the first steps without warm-up, nor where the curvature changes "
+                "within steps, as with cross-entropy. Beyond it Adam does not diverge: its "
+                "preconditioner grows until the limit holds, and learning slows down"
             )
         if not self.curvature.quadratic:
             return "local: the curvature at these weights, which changes as they do"
@@ -131,9 +136,9 @@ class Advice:
 
     @property
     def flat_range(self) -> tuple[float, float]:
-        """The lrs whose trials end within 2 % of the best loss, interpolated between those tried.
+        """The range of lrs whose trials end within 2 % of the best loss, interpolated.
 
-        An end that no trial reached is the smallest or largest lr tried at this length.
+        If no trial brackets an end, it is the smallest or largest lr tried at this length.
         """
         won = self._won
         if won is None:
@@ -148,7 +153,7 @@ class Advice:
 
     @property
     def code(self) -> str:
-        """Optimizer and schedule as code to paste."""
+        """Optimizer and schedule as code to copy."""
         if self.optimizer:
             made = self.optimizer.format(lr=f"{self.lr:.3g}", momentum=self.momentum)
             return f"optimizer = {made}\n{self.schedule.code}"
@@ -166,8 +171,8 @@ class Advice:
     ) -> list[LrLimit]:
         """The largest stable lr by momentum and batch size.
 
-        Batch sizes are a quarter, one and four times the user's unless given. Empty for optimizers
-        that are not of the momentum family.
+        Default batch sizes: a quarter, one and four times the user's. Empty for optimizers outside
+        the momentum family.
         """
         if self.curvature is None:
             return []
@@ -188,59 +193,96 @@ class Advice:
 
         return f"{pair}; {self.schedule.name}, {self.schedule.steps} steps"
 
+    def _trials(self) -> list[tuple[str, ...]]:
+        """The texts of every row of the table of trials, the header first."""
+        rows = [
+            (
+                f"{row.lr:.3g}",
+                "" if row.momentum is None else f"{row.momentum:g}",
+                f"{row.steps}",
+                f"{row.loss:.4g}",
+                row.outcome,
+            )
+            for row in self.rows
+        ]
+        return [("lr", "momentum", "steps", "loss", "outcome"), *rows]
+
+    def _limits(self) -> list[tuple[str, ...]]:
+        """The texts of every row of the map, the header first; none without a map."""
+        rows = [
+            (f"{r.momentum:g}", f"{r.batch_size}", f"{r.limit:.3g}", f"{r.iid_limit:.3g}")
+            for r in self.map()
+        ]
+        return [("momentum", "batch", "limit of lr", "any batches"), *rows] if rows else []
+
     def table(self) -> str:
         """Every lr that was tried, and its outcome."""
-        lines = [f"{'lr':>10} {'momentum':>9} {'steps':>6} {'loss':>10}  outcome"]
-        for row in self.rows:
-            momentum = "" if row.momentum is None else f"{row.momentum:g}"
-            lines.append(
-                f"{row.lr:10.3g} {momentum:>9} {row.steps:6d} {row.loss:10.4g}  {row.outcome}"
-            )
-
-        return "\n".join(lines)
+        return "\n".join(
+            f"{lr:>10} {momentum:>9} {steps:>6} {loss:>10}  {outcome}"
+            for lr, momentum, steps, loss, outcome in self._trials()
+        )
 
     def map_table(self) -> str:
-        """The map as text; empty where there is none."""
-        if self.curvature is None:
-            return ""
+        """The map as text; empty if there is none."""
+        return "\n".join(
+            f"{momentum:>10} {batch:>9} {limit:>12} {iid:>12}"
+            for momentum, batch, limit, iid in self._limits()
+        )
 
-        lines = [f"{'momentum':>10} {'batch':>9} {'limit of lr':>12} {'any batches':>12}"]
-        lines += [
-            f"{row.momentum:10g} {row.batch_size:9d} {row.limit:12.3g} {row.iid_limit:12.3g}"
-            for row in self.map()
+    @property
+    def _outlook(self) -> list[str]:
+        """What to expect of the planned run; empty if no lr lowers the loss."""
+        if self._won is None or not self.improves:
+            return []
+
+        low, high = self.loss_range
+        least, most = self.flat_range
+        return [
+            f"The best trial went through the schedule in {self._won.steps} steps: loss "
+            f"{self.start_loss:.4g} to {self.loss:.4g}, single steps {low:.4g} to {high:.4g}. "
+            "Expect the planned run to end there or lower.",
+            f"Trials with lr from {least:.3g} to {most:.3g} ended within {FLAT:.0%} of it.",
         ]
-        return "\n".join(lines)
+
+    @property
+    def _stability(self) -> list[str]:
+        """The sentence on the limit of lr, if there is one."""
+        if self.limit is None:
+            return []
+
+        words = f"Stable in mean square up to lr {self.limit:.3g} with your batches"
+        if self.curvature is not None:
+            words += (
+                f", {self.iid_limit:.3g} with any of this curvature; smallest stable batch "
+                f"{self.critical_batch_size:.3g}"
+            )
+        return [f"{words}; {self.scope}."]
+
+    @property
+    def _cost(self) -> str:
+        return f"{self.steps} steps in trials; your model and optimizer are unchanged"
 
     def __str__(self) -> str:
-        parts = [self.sentence]
-        if self._won is not None and self.improves:
-            low, high = self.loss_range
-            least, most = self.flat_range
-            parts += [
-                f"The best trial went through the schedule in {self._won.steps} steps: loss "
-                f"{self.start_loss:.4g} to {self.loss:.4g}, single steps {low:.4g} to {high:.4g}. "
-                "Expect the planned run to end there or lower.",
-                f"Trials with lr from {least:.3g} to {most:.3g} ended within {FLAT:.0%} of it.",
-                self.code,
-            ]
-        parts.append(self.table())
-        if self.limit is not None:
-            words = f"Stable in mean square up to lr {self.limit:.3g} with your batches"
-            if self.curvature is not None:
-                words += (
-                    f", {self.iid_limit:.3g} with any of this curvature; smallest stable batch "
-                    f"{self.critical_batch_size:.3g}"
-                )
-            parts.append(f"{words}; {self.scope}.")
-        if self.curvature is not None:
-            parts.append(self.map_table())
-
-        parts.append(f"{self.steps} steps in trials; your model and optimizer are unchanged")
-        return "\n".join(parts)
+        outlook = [*self._outlook, self.code] if self._outlook else []
+        tables = [self.table(), *self._stability, self.map_table(), self._cost]
+        return "\n".join(part for part in (self.sentence, *outlook, *tables) if part)
 
     def _repr_html_(self) -> str:
-        first, rest = str(self).split("\n", 1)
-        return f"<p><b>{escape(first)}</b></p><pre>{escape(rest)}</pre>"
+        """The same as a card, for notebooks."""
+
+        def cells(row: tuple[str, ...]) -> list[Cell]:
+            return [Cell(one, _TONES.get(one, ""), place < 4) for place, one in enumerate(row)]
+
+        head, *rows = map(cells, self._trials())
+        code = f"<pre>{escape(self.code)}</pre>" if self._outlook else ""
+        limits = [cells(row) for row in self._limits()]
+        return card(
+            self.sentence,
+            rows,
+            head=head,
+            sentences=[*self._outlook, *self._stability, self._cost],
+            below=code + (table(limits[0], limits[1:]) if limits else ""),
+        )
 
     def to_json(self) -> str:
         """Everything as JSON; numbers that are not finite are null."""
@@ -257,7 +299,7 @@ class Advice:
         return json.dumps(finite, indent=2)
 
     def plot(self, path: str | None = None) -> Any:
-        """Loss against lr, and the map of what the curvature allows; saved to ``path`` if given."""
+        """Draw loss against lr, and the map of lr limits; saved to ``path`` if given."""
         from matplotlib.figure import Figure
 
         count = 1 if self.curvature is None else 2
@@ -273,7 +315,7 @@ class Advice:
 
 
 def _reach(rows: list[Trial], bound: float) -> float:
-    """How far from the first row's lr the loss stays below a bound, straight lines in log lr."""
+    """The lr at which the loss crosses a bound, from the first row on; straight lines in log lr."""
     for near, far in pairwise(rows):
         if far.loss > bound:
             share = (bound - near.loss) / (far.loss - near.loss) if far.loss < math.inf else 0.0
@@ -304,7 +346,7 @@ def _draw_losses(axes: Any, advice: Advice) -> None:
 
 
 def _draw_map(axes: Any, advice: Advice, curvature: LocalCurvature) -> None:
-    """Limits of lr against the batch size, by momentum: of these batches, and of any (dashed)."""
+    """Limits of lr against the batch size, by momentum: for these batches, and for any (dashed)."""
     for i, momentum in enumerate(USUAL_MOMENTA):
         own = advice.map((momentum,))
         sizes = [row.batch_size for row in own]

@@ -1,4 +1,4 @@
-"""The user's model and batches: used for a while, and put back as they were."""
+"""The user's model and batches: used for a while, then restored."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ BatchLoss: TypeAlias = Callable[[nn.Module, Any], Tensor]
 def batch_loss(loss_fn: Callable[..., Tensor] | None) -> BatchLoss:
     """Turn ``loss_fn(output, target)`` into a loss of (model, batch).
 
-    A batch is (inputs, target), or a mapping of named inputs for models that return their own loss,
-    in which case ``loss_fn`` is None.
+    A batch is (inputs, target), or a mapping of named inputs for models that return their own loss;
+    then ``loss_fn`` is None.
     """
 
     def loss(model: nn.Module, batch: Any) -> Tensor:
@@ -43,7 +43,7 @@ def batch_loss(loss_fn: Callable[..., Tensor] | None) -> BatchLoss:
 
 
 def each_tensor(function: Callable[..., Any], batch: Any, *others: Any) -> Any:
-    """The batch with a function applied to its tensors, and to those in their places in others."""
+    """Apply a function to the tensors of a batch, with the corresponding ones of other batches."""
     if isinstance(batch, Tensor):
         return function(batch, *others)
     if isinstance(batch, Mapping):
@@ -60,14 +60,14 @@ def each_tensor(function: Callable[..., Any], batch: Any, *others: Any) -> Any:
 
 
 def size_of(batch: Any) -> int:
-    """How many samples a batch has: the first length of its first tensor."""
+    """Number of samples of a batch: the first length of its first tensor."""
     sizes: list[int] = []
     each_tensor(lambda tensor: sizes.append(len(tensor) if tensor.ndim else 1), batch)
     return sizes[0] if sizes else 1
 
 
 def joined(batches: list[Any]) -> list[Any]:
-    """The batches as one large batch where their tensors allow it, else as they are."""
+    """Join the batches to one large batch if their tensors allow it; else return them."""
     try:
         return [each_tensor(lambda *tensors: torch.cat(tensors), *batches)]
     except (KeyError, RuntimeError, TypeError, ValueError):
@@ -75,14 +75,15 @@ def joined(batches: list[Any]) -> list[Any]:
 
 
 class BatchReplay:
-    """Batches of a loader in the order in which they came, so that every trial sees the same.
+    """Batches of a loader in their original order, so that every trial sees the same ones.
 
-    At the end of the loader it is started again; with a shuffling loader that is another order.
-    They wait in host memory, and go to the device one at a time.
+    At its end, the loader is started again, with a new order if it shuffles. Batches are kept in
+    host memory, and moved to the device one at a time.
     """
 
     MOST_BYTES = 2**31
-    """Host memory that the batches may take. Later steps see the first batches again."""
+    """Limit on the host memory of the batches; beyond it, later steps see the first batches
+    again."""
 
     def __init__(self, loader: Any, device: torch.device) -> None:
         self._batches = _endless(loader)
@@ -102,7 +103,7 @@ class BatchReplay:
         return tensor.cpu()
 
     def samples(self, wanted: int) -> list[Any]:
-        """The first batches that together hold ``wanted`` samples: 2 at least, 256 at most."""
+        """The first batches with ``wanted`` samples together: at least 2 batches, at most 256."""
         taken: list[Any] = []
         count = 0
         while (count < wanted or len(taken) < 2) and len(taken) < 256:
@@ -132,20 +133,20 @@ class Weights:
 
     @torch.no_grad()
     def put_back(self) -> None:
-        """Copy the values into the model's own tensors."""
+        """Copy the values back into the model's tensors."""
         torch._foreach_copy_(self._tensors, self._values)
 
 
 @contextmanager
 def untouched(model: nn.Module, loader: Any) -> Iterator[Weights]:
-    """Put a model and every random generator back as they were, even after an exception.
+    """Restore a model and every random generator, even after an exception.
 
-    Weights, buffers, gradients and plain attributes of the modules (``training``, counters); the
-    generators of torch, its devices, NumPy, Python and the loader. Yields the weights, for callers
-    that start from them again.
+    Restores weights, buffers, gradients and plain attributes of the modules (``training``,
+    counters), and the generators of torch, its devices, NumPy, Python and the loader. Yields the
+    weights, for callers that start from them again.
     """
     weights = Weights(model)
-    # Gradients leave a device meanwhile: a trial has its own.
+    # Gradients are moved off the device meanwhile: a trial has its own.
     grads = [p.grad if p.grad is None else p.grad.cpu() for p in model.parameters()]
     try:
         with _generators(model, loader), _attributes(model):
@@ -159,7 +160,7 @@ def untouched(model: nn.Module, loader: Any) -> Iterator[Weights]:
 
 @contextmanager
 def _attributes(model: nn.Module) -> Iterator[None]:
-    """Put numbers, words and switches of the modules back as they were."""
+    """Restore numbers, strings and flags of the modules."""
     kinds = (bool, int, float, str, type(None))
     kept = [
         (module, {name: value for name, value in vars(module).items() if isinstance(value, kinds)})
@@ -174,7 +175,7 @@ def _attributes(model: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _generators(model: nn.Module, loader: Any) -> Iterator[None]:
-    """Put the random generators back as they were."""
+    """Restore the random generators."""
     samplers = [getattr(loader, name, None) for name in ("sampler", "batch_sampler")]
     inner = [getattr(sampler, "sampler", None) for sampler in samplers]
     generators = [getattr(owner, "generator", None) for owner in (loader, *samplers, *inner)]
@@ -195,10 +196,10 @@ def _generators(model: nn.Module, loader: Any) -> Iterator[None]:
 
 @contextmanager
 def quiet(model: nn.Module) -> Iterator[None]:
-    """Measure a loss without noise: no dropout, batch statistics where the model trains on them.
+    """Measure a loss without dropout, but with batch statistics where the model trains on them.
 
     Running averages lag behind in the first steps, so BatchNorm keeps using the batch's own
-    statistics, without taking them into its averages.
+    statistics, but does not add them to its averages.
     """
     with _attributes(model):
         for module in model.modules():

@@ -1,7 +1,7 @@
 """``Monitor`` in a Lightning ``Trainer`` and in a Hugging Face ``Trainer``.
 
-Neither library is imported here: what they call is written out, and their base classes are asked
-for when a callback is made.
+Neither library is imported here: the methods that they call are written out, and their base classes
+are looked up when a callback is created.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from ravine.torch.monitor import Monitor
 
 
 def lightning_callback(every: int = 20, **options: Any) -> Any:
-    """A callback for ``lightning.Trainer(callbacks=[...])`` that watches its optimizer.
+    """Return a callback for ``lightning.Trainer(callbacks=[...])`` that watches its optimizer.
 
-    ``training_step(batch, index)`` is called once more on a batch that is checked; with several
-    optimizers the first is watched. Readings are in ``callback.monitor.readings``, and the last
-    ones in ``trainer.callback_metrics`` as ``ravine/margin`` and ``ravine/loss``.
+    For a check, ``training_step(batch, index)`` is called again on the same batch. If there are
+    several optimizers, the first is watched. Readings are in ``callback.monitor.readings``, and the
+    last ones in ``trainer.callback_metrics`` as ``ravine/margin`` and ``ravine/loss``.
 
     Parameters
     ----------
     every, options
-        As of ``Monitor``.
+        As in ``Monitor``.
     """
     modules = ("lightning.pytorch.callbacks", "pytorch_lightning.callbacks")
     base = _base_class("Callback", modules, "lightning")
@@ -58,11 +58,11 @@ def lightning_callback(every: int = 20, **options: Any) -> Any:
 
 
 def transformers_callback(every: int = 20, **options: Any) -> Any:
-    """A ``TrainerCallback`` for ``transformers.Trainer(callbacks=[...])`` that watches a run.
+    """Return a callback for ``transformers.Trainer(callbacks=[...])`` that watches a run.
 
-    Hugging Face shows a callback the optimizer and the model but not the batch, so the last inputs
-    of the model are kept by a hook; the model must return its own loss, as its models do when they
-    are given labels.
+    Hugging Face passes the optimizer and the model to a callback, but not the batch, so a hook
+    keeps the last inputs of the model. The model must return its own loss, as Hugging Face's models
+    do with labels.
     """
     base = _base_class("TrainerCallback", ("transformers",), "transformers")
 
@@ -97,7 +97,7 @@ def transformers_callback(every: int = 20, **options: Any) -> Any:
 
 
 def _base_class(name: str, modules: tuple[str, ...], package: str) -> Any:
-    """A class of the first of these modules that can be imported."""
+    """A class from the first of these modules that can be imported."""
     for module in modules:
         try:
             return getattr(import_module(module), name)
@@ -110,7 +110,7 @@ def _base_class(name: str, modules: tuple[str, ...], package: str) -> Any:
 
 
 def _inner(optimizer: Any) -> Any:
-    """The optimizer of torch inside the wrappers of these libraries."""
+    """The torch optimizer inside the wrappers of these libraries."""
     while not hasattr(optimizer, "param_groups") or hasattr(optimizer, "optimizer"):
         optimizer = optimizer.optimizer
 
@@ -118,7 +118,7 @@ def _inner(optimizer: Any) -> Any:
 
 
 def _loss_in(output: Any) -> Tensor:
-    """The loss in what a training step or a model returns."""
+    """The loss in the output of a training step or a model."""
     if isinstance(output, Tensor):
         return output
 

@@ -1,9 +1,9 @@
-"""Curvature of a sample of mini-batches, and the learning rates it allows.
+"""Curvature of a sample of mini-batches, and the learning rates that it allows.
 
-With momentum and random batches a direction is stable in mean square iff the noise that a batch's
-curvature feeds back is less than what is put in: V Var_y < 1, with V the variance of the curvature
-and Var_y the stationary variance of unit noise. In several directions the same holds for an
-operator on second moments, ``SecondMoments.strain``.
+With momentum and random batches, a direction is stable in mean square iff random curvature feeds
+back less noise than it receives: V Var_y < 1, with V the variance of the curvature and Var_y the
+stationary variance for unit noise. In several directions the same holds for an operator on second
+moments, ``SecondMoments.strain``.
 """
 
 from __future__ import annotations
@@ -29,34 +29,34 @@ from ravine.torch.borrowed import BatchLoss, each_tensor, joined, quiet, size_of
 from ravine.torch.products import Product, flat, hessian_product, movable, shaped, top_eigenpairs
 
 SAMPLES = 256
-"""Samples for the mean Hessian: its top eigenvalue is then known to some per cent."""
+"""Samples for the mean Hessian, enough to know its top eigenvalue to a few per cent."""
 
 SMALL = 24
-"""Parameters up to which every sample's Hessian is formed."""
+"""Maximum number of parameters for which every sample's Hessian is formed."""
 
 DIRECTIONS = 4
-"""Directions of larger models: the top ones bound lr."""
+"""Number of directions for larger models: the top ones bound lr."""
 
 SINGLES = 8
 SINGLE_STEPS = 5
-"""Samples whose own top eigenvalue is looked for, and Lanczos steps for each: a sample's Hessian
-has hardly more large eigenvalues than the model has outputs."""
+"""Samples whose top eigenvalue is computed, and Lanczos steps for each: a sample's Hessian has
+hardly more large eigenvalues than the model has outputs."""
 
 BATCHES = 8
-"""Batches whose curvature is compared; their variance is known to half of itself."""
+"""Batches whose curvature is compared: enough to know the variance to about half its value."""
 
 
 @dataclass(frozen=True)
 class LrLimit:
-    """The largest lr with one momentum and batch size."""
+    """The largest lr for one momentum and batch size."""
 
     momentum: float
     batch_size: int
     limit: float
-    """Stable in mean square with batches as they were measured."""
+    """Stable in mean square with the measured batches."""
     iid_limit: float
     """Stable in mean square for every distribution of batches whose curvature is at most the
-    largest that was measured: the rung of independent batches."""
+    largest measured (the rung of independent batches)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +68,15 @@ class LocalCurvature:
     deviations: FloatArray
     """Deviations D of single samples from the mean Hessian in its eigenbasis, shape (k, d, d)."""
     variances: FloatArray
-    """u·E[D²]u of one sample for each eigenvector u, all directions of D counted."""
+    """u·E[D²]u of one sample for each eigenvector u, with all directions of D."""
     largest: float
-    """Largest curvature of a single sample, of those that were looked at."""
+    """Largest curvature of a single sample, among those examined."""
     batch_size: int
     """Size of the user's batches."""
     quadratic: bool
-    """Whether the Hessian is the same elsewhere: then limits are exact, otherwise local."""
+    """Whether the Hessian is constant; then limits are exact, otherwise local."""
     complete: bool
-    """Whether all directions are there."""
+    """Whether all directions were measured."""
 
     @property
     def top(self) -> float:
@@ -93,7 +93,8 @@ class LocalCurvature:
     def limit(self, momentum: float, gamma: float | None = None, batch_size: float = 0) -> float:
         """The largest lr that is stable in mean square with batches of this size (0: the user's).
 
-        Exact for a quadratic with all directions; otherwise for the measured directions, here.
+        Exact for a quadratic with all directions; otherwise for the measured directions at this
+        point.
         """
         batch = batch_size or self.batch_size
         if self.top <= 0.0:
@@ -101,10 +102,10 @@ class LocalCurvature:
 
         def is_stable(lr: float) -> bool:
             method = Method(lr, momentum, gamma)
-            # Batches of b samples disagree 1/b as much in variance.
+            # The variance of batches of b samples is 1/b times that of samples.
             return self._moments.mean_rate(method) < 1.0 and self._moments.strain(method) < batch
 
-        # The limit of exact gradients, and what no batches were ever seen to go below.
+        # From the limit with exact gradients down to a value at which all batches have been stable.
         high = float(largest_step(self.top, beta=momentum, gamma=gamma))
         low = high * 2.0**-20
         for _ in range(20):
@@ -121,8 +122,8 @@ class LocalCurvature:
     ) -> float:
         """The largest lr that is stable in mean square for every distribution of batches.
 
-        Only the top of the mean Hessian and the largest curvature of a sample are used: the rung of
-        independent batches, ``ravine.theory.ladder.safety.safe_step``.
+        Uses only the top eigenvalue of the mean Hessian and the largest curvature of a sample: the
+        rung of independent batches, ``ravine.theory.ladder.safety.safe_step``.
         """
         if self.top <= 0.0:
             return float("inf")
@@ -132,7 +133,7 @@ class LocalCurvature:
         return float(safe_step(self.top, momentum, gamma, batch_size=batch, L_max=most))
 
     def critical_batch_size(self, lr: float, momentum: float, gamma: float | None = None) -> float:
-        """The least batch that is stable in mean square with these parameters; may be infinite."""
+        """The smallest batch that is stable in mean square with these parameters; or infinite."""
         positive = self.eigenvalues > 0.0
         variance = stationary_variance(self.eigenvalues[positive], Method(lr, momentum, gamma)).y
         return float(np.max(self.variances[positive] * variance, initial=0.0))
@@ -143,7 +144,7 @@ class LocalCurvature:
         batch_sizes: tuple[int, ...] = (),
         gamma: float | None = None,
     ) -> list[LrLimit]:
-        """The limits of all pairs; batch sizes are a quarter, one and four times the user's."""
+        """The limits of all pairs. Default batch sizes: 1/4, 1 and 4 times the user's."""
         size = self.batch_size
         sizes = batch_sizes or tuple(sorted({max(size // 4, 1), size, size * 4}))
         return [
@@ -156,10 +157,10 @@ class LocalCurvature:
 def measure(
     model: nn.Module, loss: BatchLoss, batches: list[Any], scales: list[float], *, seed: int = 0
 ) -> LocalCurvature:
-    """Measure mean and variance of the curvature at the model's weights.
+    """Measure the mean and variance of the curvature at the model's weights.
 
-    ``scales`` are the groups' lrs over the first one's, parameter by parameter: with D their
-    diagonal matrix, lr D^½ H D^½ decides what is stable, so that is what is measured.
+    ``scales`` are the groups' lrs over the first one's, for every parameter. With D their diagonal
+    matrix, lr D^½ H D^½ decides stability, so D^½ H D^½ is measured.
     """
     params: list[torch.Tensor] = [p for p in model.parameters() if p.requires_grad]
     root = flat([torch.full_like(p, s).sqrt() for p, s in zip(params, scales, strict=True)])
@@ -185,10 +186,12 @@ def measure(
             parts = (product_of([batch]) for batch in batches[:BATCHES])
             images = _numpy(torch.stack([torch.stack([*map(part, U.T)], dim=1) for part in parts]))
             values, vectors = _numpy(top), _numpy(U)
-            # Squares of single samples are a batch's times its size; n - 1 for the estimated mean.
+            # Squares for single samples are those of a batch times its size; n - 1 because the mean
+            # is estimated.
             single = (size * len(images) / max(len(images) - 1, 1)) ** 0.5
             measured = _largest_of_samples(product_of, batches, start)
-            # A batch's mean of positive Hessians is at least a sample's over the batch size.
+            # The mean of positive Hessians in a batch is at least a sample's Hessian over the batch
+            # size.
             bound = size * float(np.einsum("di,ndi->ni", vectors, images).max())
             largest = bound if measured is None else measured
         quadratic = _is_quadratic(params, lambda: product_of(whole[:1]), root)
@@ -209,7 +212,7 @@ def measure(
 def _sample_hessians(
     model: nn.Module, loss: BatchLoss, whole: list[Any], root: torch.Tensor
 ) -> FloatArray | None:
-    """Every sample's Hessian, or None where the batches cannot be cut into samples."""
+    """Every sample's Hessian, or None if the batches cannot be split into samples."""
     if len(whole) != 1 or not isinstance(whole[0], list):
         return None
 
@@ -241,7 +244,7 @@ def _random(like: torch.Tensor, seed: int) -> torch.Tensor:
 def _largest_of_samples(
     product_of: Callable[[list[Any]], Product], batches: list[Any], start: torch.Tensor
 ) -> float | None:
-    """Largest curvature of a few single samples; None where the batches cannot be cut into them."""
+    """Largest curvature of a few single samples; None if the batches cannot be split."""
     tops = [0.0]
     try:
         for batch in batches[:SINGLES]:
@@ -257,7 +260,7 @@ def _largest_of_samples(
 def _is_quadratic(
     params: list[torch.Tensor], product: Callable[[], Product], root: torch.Tensor
 ) -> bool:
-    """Whether one product is the same at other weights, a random step of their own length away."""
+    """Whether a Hessian product is the same at other weights, a random step away."""
     noise = _random(root, seed=1)
     direction = noise / noise.norm()
     here = product()(direction)
@@ -266,5 +269,6 @@ def _is_quadratic(
         move(direction.roll(1), length)
         there = product()(direction)
 
-    # Rounding in single precision is about 1e-6; anything curved differs by far more.
+    # Rounding errors in single precision are about 1e-6; any loss that is not quadratic differs by
+    # far more.
     return bool((there - here).norm() <= 1e-3 * here.norm())

@@ -1,8 +1,8 @@
-"""Curvature along a direction that turns towards the sharpest one, from differences of gradients.
+"""Curvature along a direction that turns towards the sharpest one, by differences of gradients.
 
-What limits an optimizer's lr is the curvature in its own coordinates: P^(-1/2) H P^(-1/2) with P
-the preconditioner of Adam or RMSprop, or the identity for SGD, and the lrs of the parameter groups
-in proportion.
+The curvature in an optimizer's own coordinates limits its lr: P^(-1/2) H P^(-1/2), with P the
+preconditioner of Adam or RMSprop, or the identity for SGD, scaled by the lrs of the parameter
+groups.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ from ravine.torch.trial import lr_ratios
 
 STEP = 1e-3
 COARSE_STEP = 1e-2
-"""Length of the step of a finite difference, relative to the weights: between rounding and the
-change of the Hessian along the step; longer where weights or products have 16 bits."""
+"""Length of the step of a finite difference, relative to the weights: long enough for rounding,
+short enough for a constant Hessian; longer if weights or products have 16 bits."""
 
 IDLE = 1e-3
-"""Weights whose preconditioner is below so much of the root mean square of all are left out: a bias
-before BatchNorm has no gradient but rounding, which the preconditioner would blow up."""
+"""Weights whose preconditioner is below this share of the root mean square of all are omitted: the
+gradient of a bias before BatchNorm is only a rounding error, which the preconditioner would
+amplify."""
 
 FIRST_TURNS = 4
-"""Products that turn a random direction towards the sharpest one, before any is used."""
+"""Number of products that turn a random direction towards the sharpest one before any is used."""
 
 KEPT = 0.25
-"""Share of the direction, times its curvature, that a turn keeps."""
+"""Shift of the power step, as a share of the curvature: what a turn keeps of the direction."""
 
 LONGEST = 2**30
-"""Entries of a vector that one call of BLAS takes."""
+"""Maximum number of entries of a vector in one BLAS call."""
 
 
 @dataclass
@@ -45,7 +46,7 @@ class Coordinates:
 
     params: list[Tensor]
     roots: Tensor
-    """Square roots of lr ratio over preconditioner, one for every weight or one for all."""
+    """Square root of the lr ratio over the preconditioner, for every weight or one for all."""
     decays: list[float]
     """Weight decay that is part of the gradient."""
 
@@ -57,13 +58,13 @@ class DirectionalCurvature:
     mean: float
     """u·Hu."""
     variance: float
-    """E‖Du‖² of a batch's deviation D from the mean Hessian."""
+    """E‖Du‖² for a batch's deviation D from the mean Hessian."""
 
     def limit(self, group: dict[str, Any]) -> float:
         """The largest lr that is stable in mean square along the direction.
 
-        ``group`` is one of SGD, ASG, Adam, AdamW or RMSprop, whose preconditioner is held fixed.
-        Infinite where the curvature is not positive, 0 where it is not a number.
+        ``group`` belongs to SGD, ASG, Adam, AdamW or RMSprop, with the preconditioner held fixed.
+        Infinite if the curvature is not positive, 0 if it is not a number.
         """
         if not (math.isfinite(self.mean) and math.isfinite(self.variance)):
             return 0.0
@@ -78,7 +79,7 @@ class DirectionalCurvature:
             return float(limit)
 
         momentum = float(group["momentum"])
-        # With dampening the step size is lr (1 - dampening).
+        # With dampening, the step size is lr (1 - dampening).
         kept = 1.0 - float(group.get("dampening", 0.0)) if momentum else 1.0
         gamma = look_ahead(group)
         limit = largest_step(self.mean, variance_ratio=ratio, beta=momentum, gamma=gamma)
@@ -96,16 +97,16 @@ def is_adaptive(optimizer: torch.optim.Optimizer) -> bool:
 
 
 def look_ahead(group: dict[str, Any]) -> float | None:
-    """Gamma of a parameter group of SGD, ASG or RMSprop; None where it follows momentum."""
+    """Gamma of a parameter group of SGD, ASG or RMSprop; None if it follows momentum."""
     gamma: float | None = group.get("gamma", None if group.get("nesterov") else 0.0)
     return gamma
 
 
 def coordinates(optimizer: torch.optim.Optimizer, *, with_gradient: bool) -> Coordinates:
-    """The parameters that the optimizer moves, as it scales them now.
+    """The parameters that the optimizer moves, with their current scales.
 
-    Parameters of an adaptive optimizer that it has not moved yet are left out: they have no
-    preconditioner. ``with_gradient``: only those that have a gradient.
+    Parameters that an adaptive optimizer has not moved yet are omitted, because they have no
+    preconditioner. ``with_gradient`` selects those with a gradient.
     """
     result = Coordinates([], torch.ones(()), [])
     adaptive = is_adaptive(optimizer)
@@ -139,7 +140,7 @@ def coordinates(optimizer: torch.optim.Optimizer, *, with_gradient: bool) -> Coo
 
 
 def _preconditioner(group: dict[str, Any], state: dict[str, Any]) -> Tensor:
-    """Divisor of the momentum of Adam or RMSprop."""
+    """Divisor of the momentum in Adam or RMSprop."""
     if "square_avg" in state:
         square = state["square_avg"].float()
         if group["centered"]:
@@ -167,31 +168,31 @@ def is_coarse(closure: Callable[[], Tensor]) -> bool:
 
 
 class TrackedDirection:
-    """A direction u that turns towards the sharpest one, a product at a time.
+    """A direction u that turns towards the sharpest one, by one product at a time.
 
-    Between two turns, u and the optimizer's coordinates stay as they are: what changes from one
-    product to the next is then the batch, and not a preconditioner that moves. Vectors are flat:
-    a check is a few passes over them and one gradient.
+    Between two turns, u and the optimizer's coordinates are constant, so only the batch changes
+    from one product to the next, and not the preconditioner. Vectors are flat: a check is a few
+    passes over them and one gradient.
     """
 
     def __init__(self, seed: int = 0) -> None:
         self.compared = False
-        """Whether the last product had another one before it along the same u."""
+        """Whether the last two products are along the same u."""
         self._draw = torch.Generator().manual_seed(seed)
         self._coarse = False
         self._shapes: list[torch.Size] = []
         self._direction = torch.zeros(0)
         self._roots = torch.ones(())
-        # Hu of the last product since a turn, and of the one before it.
+        # Hu of the last product since the last turn, and of the one before it.
         self._image: Tensor | None = None
         self._earlier: Tensor | None = None
 
     def fits(self, params: list[Tensor]) -> bool:
-        """Whether there is a direction for these parameters already."""
+        """Whether there is already a direction for these parameters."""
         return self._shapes == [p.shape for p in params]
 
     def begin(self, at: Coordinates, loss: Callable[[], Tensor]) -> None:
-        """A random direction, of the same length in every weight, for a loss like this one."""
+        """Start a random direction, with equal size in every weight, for losses like this one."""
         self._coarse = is_coarse(loss)
         self._shapes = [p.shape for p in at.params]
         noise = flat([torch.randn(shape, generator=self._draw) for shape in self._shapes])
@@ -204,10 +205,10 @@ class TrackedDirection:
     def product(
         self, at: Coordinates, gradient: Callable[[], list[Tensor]]
     ) -> DirectionalCurvature:
-        """The curvature along u of one batch, whose gradient is computed twice, at moved weights.
+        """The curvature of one batch along u, from two gradients at shifted weights.
 
-        The variance is half the squared difference from the product before, which had another
-        batch; of the first product since a turn, what is not along u.
+        The variance is half the squared difference from the previous product, which had another
+        batch. For the first product since a turn, it is the part that is not along u.
         """
         u, before = self._direction, self._image
         self.compared = before is not None
@@ -216,22 +217,22 @@ class TrackedDirection:
         image = _image(at, u, roots, gradient, self._coarse)
         self._earlier, self._image, self._roots = before, image, roots
         if before is None:
-            # One look at the device for both numbers.
+            # One synchronisation with the device for both numbers.
             mean, square = torch.stack([_dot(u, image), _dot(image, image)]).tolist()
             return DirectionalCurvature(mean, max(square - mean**2, 0.0))
 
         gap = image - before
-        # The same displacement, measured in the coordinates of now.
+        # The same displacement, in the current coordinates.
         gaps = [_dot(u, image), _dot(gap, gap)]
         now = (roots / at.roots.to(u)).nan_to_num_(0.0, 0.0) * u
         mean, square, length = torch.stack([*gaps, _dot(now, now)]).tolist()
         return DirectionalCurvature(mean / length, 0.5 * square)
 
     def turn(self) -> None:
-        """Turn u towards Hu, the mean of the last two products along it if there are two.
+        """Turn u towards Hu, or towards the mean of the last two products along it.
 
-        A power step of H + shift, which keeps some of u, so that batches are averaged and u does
-        not settle on negative curvature.
+        A power step of H + shift, which keeps part of u, so that batches are averaged and u does
+        not converge to negative curvature.
         """
         assert self._image is not None
         image = self._image if self._earlier is None else 0.5 * (self._image + self._earlier)
@@ -247,8 +248,8 @@ def _image(
 ) -> Tensor:
     """Hu in the optimizer's coordinates, by a central difference of gradients.
 
-    Both are computed here. The gradient of the step itself is another one where it is clipped,
-    averaged over batches or ranks, or has dropout.
+    Both gradients are computed here. That of the training step may differ: it may be clipped,
+    averaged over batches or ranks, or have dropout.
     """
     move = u * roots
     lengths = torch.stack([nn.utils.get_total_norm(at.params), move.norm()]).tolist()
@@ -266,6 +267,6 @@ def _image(
 
 
 def _dot(first: Tensor, second: Tensor) -> Tensor:
-    """The product of two vectors of any length."""
+    """The inner product of two vectors of any length."""
     parts = zip(torch.split(first, LONGEST), torch.split(second, LONGEST), strict=True)
     return torch.stack([torch.dot(a, b) for a, b in parts]).sum()

@@ -1,4 +1,4 @@
-"""Saving a run whose loss rises: clip gradients, lower lr, and go back to the last good weights."""
+"""Save a run whose loss rises: clip gradients, lower lr, and restore the last good weights."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ import torch
 from torch import Tensor, nn
 
 SMOOTHING = 0.9
-"""Factor of the old loss at each step: a memory of ten steps."""
+"""Weight of the old loss at each step: a memory of ten steps."""
 
 RISE = 0.3
-"""Share of its decrease by which the smoothed loss has to rise."""
+"""Rise of the smoothed loss, as a share of its decrease, that triggers a warning."""
 
 FIRST = 10
-"""Losses that are averaged into the start of a run."""
+"""Number of losses that are averaged at the start of a run."""
 
 MEMORY = 0.98
 LARGEST = 2.0
 CLEAR = 3.0
-"""The noise of the batches has a memory of fifty steps; a deviation counts as at most twice of it;
-and the least rise, in standard deviations of the smoothed loss."""
+"""Memory of the noise of the batches, fifty steps; the largest deviation, as a multiple of the
+noise, that counts in full; the smallest rise, in standard deviations of the smoothed loss."""
 
 FAR = 3.0
-"""A smoothed loss this many times above the start counts as risen, whatever it was before."""
+"""A smoothed loss of this many times the start counts as risen, whatever it was before."""
 
 LEAST_DECREASE = 0.05
-"""Least decrease, as a share of the initial loss: a smaller one counts as this much."""
+"""Smallest decrease, as a share of the initial loss; a smaller one counts as this."""
 
 NEAR = 0.1
-"""Share of its decrease within which the smoothed loss is near its least: the run is good."""
+"""Share of its decrease within which the smoothed loss is near its minimum, so the run is good."""
 
 CLIP = 1.0
 """Norm to which gradients are clipped."""
 
 SNAPSHOT_EVERY = 25
 WAIT = 20
-"""Steps between two snapshots, and after lr was lowered until it can be lowered again."""
+"""Steps between two snapshots, and between two reductions of lr."""
 
 FACTOR = 0.5
-"""Factor of lr."""
+"""Factor on lr."""
 
 NOT_KEPT = ("params", "lr", "initial_lr")
-"""Keys of parameter groups that snapshots do not keep: a scheduler or the user sets lr."""
+"""Keys of parameter groups that snapshots omit, because a scheduler or the user sets lr."""
 
 
 class SmoothedLoss:
-    """The mean of the last losses, its least, and whether it has risen too far.
+    """The mean of the last losses, its minimum, and whether it has risen too far.
 
     Examples
     --------
@@ -71,45 +71,45 @@ class SmoothedLoss:
         self._square = 0.0
 
     def add(self, loss: float) -> None:
-        """Take the loss of one more step."""
+        """Add the loss of one more step."""
         self.count += 1
-        # A plain mean at first, in which no loss weighs more than another.
+        # A plain mean at first, in which all losses have the same weight.
         share = max(1.0 / self.count, 1.0 - SMOOTHING)
         if self.count == 1:
             self.start = self.value = loss
         else:
-            # The growth of the noise is bounded: a blow-up must not pass for noise.
+            # The growth of the noise is bounded, so that divergence does not count as noise.
             square = (loss - self.value) ** 2
             if self.count > FIRST:
                 square = min(square, LARGEST**2 * self._square)
             self._square += max(1.0 / self.count, 1.0 - MEMORY) * (square - self._square)
             self.value += share * (loss - self.value)
         if self.count == FIRST:
-            # The first batch alone may have a small loss, by a factor of two at most.
+            # The loss of the first batch alone may be small, by a factor of at most two.
             self.start = min(max(self.start, self.value), self.start + abs(self.start))
-        # The mean of a few batches says little about the least.
+        # The mean of a few batches says little about the minimum.
         self.least = self.value if self.count <= FIRST else min(self.least, self.value)
 
     @property
     def noise(self) -> float:
-        """Standard deviation of the smoothed loss from batch to batch."""
+        """Standard deviation of the smoothed loss due to batches."""
         return math.sqrt((1.0 - SMOOTHING) / (1.0 + SMOOTHING) * self._square)
 
     @property
     def rise(self) -> float:
-        """How far it is above its minimum, as a share of its decrease."""
+        """Height above its minimum, as a share of its decrease."""
         if not math.isfinite(self.value):
             return math.inf
 
         decrease = max(self.start - self.least, LEAST_DECREASE * abs(self.start), 1e-30)
-        # In the first steps the least is not known yet: the start is used instead.
+        # In the first steps the minimum is not known yet, so the start is used instead.
         return (self.value - min(self.least, self.start)) / decrease
 
     @property
     def has_risen(self) -> bool:
-        """Whether it has risen by 0.3 of its decrease and beyond the noise, or is not a number.
+        """Whether it has risen by 0.3 of its decrease and more than the noise, or is not a number.
 
-        In the first steps, where neither is known: whether it is three times its start.
+        In the first steps, when neither is known: whether it is three times its start.
         """
         if not self.value <= self.start + (FAR - 1.0) * abs(self.start):
             return True
@@ -121,12 +121,12 @@ class SmoothedLoss:
 
     @property
     def is_good(self) -> bool:
-        """Whether it is near its least."""
+        """Whether it is near its minimum."""
         return self.rise <= NEAR or self.value - self.least <= self.noise
 
 
 class Snapshot:
-    """Weights, buffers and state of an optimizer at one time, on another device if wanted."""
+    """Weights, buffers and optimizer state at one time, on another device if requested."""
 
     def __init__(
         self, optimizer: torch.optim.Optimizer, buffers: list[Tensor], device: str | None
@@ -143,14 +143,14 @@ class Snapshot:
 
     def _owners(self) -> dict[Any, dict[Any, Any]]:
         """Weights with buffers, parameter groups, and the state of every parameter."""
-        # Each once: buffers may hold parameters too.
+        # Each only once: buffers may contain parameters too.
         weights = dict(enumerate(dict.fromkeys((*self.params, *self._buffers))))
         groups = dict(enumerate(self.optimizer.param_groups))
         return {"weights": weights, **groups, **self.optimizer.state}
 
     @torch.no_grad()
     def take(self) -> None:
-        """Keep what there is now, in the memory of what was kept before."""
+        """Store the current values, in the memory of the previous snapshot."""
         old = self._kept
         self._kept = {
             key: {
@@ -163,13 +163,13 @@ class Snapshot:
 
     @torch.no_grad()
     def put_back(self) -> None:
-        """Put everything back as it was, if anything was kept."""
+        """Restore everything, if there is a snapshot."""
         if not self._kept:
             return
 
         state = self.optimizer.state
         for p in self.params:
-            # State may have come after the snapshot, or have been cleared since.
+            # State may have been added since the snapshot, or cleared.
             if p in self._kept:
                 state.setdefault(p, {})
             elif p in state:
@@ -184,7 +184,7 @@ class Snapshot:
 
 
 def _copied(value: Any, into: Any, device: str | torch.device | None) -> Any:
-    """A copy of a value, in existing memory if it fits."""
+    """Copy a value, into existing memory if it fits."""
     if not isinstance(value, Tensor):
         return copy.deepcopy(value)
     if isinstance(into, Tensor) and into.shape == value.shape:
@@ -194,10 +194,10 @@ def _copied(value: Any, into: Any, device: str | torch.device | None) -> Any:
 
 
 class Guard:
-    """Clips gradients, keeps the last good weights, and goes back to them with a lower lr.
+    """Clips gradients, keeps the last good weights, and restores them with a lower lr.
 
-    lr is multiplied within the optimizer's step alone, by hooks, so that every scheduler goes on as
-    before and does not undo it.
+    Hooks multiply lr only within the optimizer's step, so that every scheduler works as before and
+    does not undo it.
     """
 
     def __init__(
@@ -207,14 +207,14 @@ class Guard:
         self._optimizer = optimizer
         self._snapshot = Snapshot(optimizer, buffers, device)
         self._taken = -SNAPSHOT_EVERY
-        # The lrs outside of a step, while the optimizer is inside of one.
+        # The lrs outside a step, while the optimizer is inside one.
         self._kept: list[Any] | None = None
         optimizer.register_step_pre_hook(self._lower)
         optimizer.register_step_post_hook(self._put_back)
 
     @property
     def pending_factor(self) -> float:
-        """Factor that the guard still has to apply to the current lr."""
+        """Factor that the guard has not yet applied to the current lr."""
         return self.factor if self._kept is None else 1.0
 
     def clip(self) -> None:
@@ -224,7 +224,7 @@ class Guard:
         if not grads:
             return
         norm = nn.utils.get_total_norm(grads)
-        # A comparison waits for a GPU, and on a CPU it spares a pass over the gradients.
+        # On a GPU, a comparison would wait; on a CPU, it saves a pass over the gradients.
         if not norm.is_cpu or not norm <= CLIP:
             nn.utils.clip_grads_with_norm_(params, CLIP, norm)
 
@@ -233,27 +233,27 @@ class Guard:
         return step - self._taken >= SNAPSHOT_EVERY
 
     def keep(self, step: int) -> None:
-        """Keep weights and optimizer state as the last good ones."""
+        """Store weights and optimizer state as the last good ones."""
         self._taken = step
         self._snapshot.take()
 
     def go_back(self) -> None:
-        """Multiply lr by a half for good, restore the last good weights, and skip this step."""
+        """Halve lr permanently, restore the last good weights, and skip this step."""
         self.factor *= FACTOR
         self._snapshot.put_back()
-        # These gradients belong to weights that are gone: a parameter without one is not moved.
+        # These gradients belong to discarded weights; a parameter without a gradient is not moved.
         for p in self._snapshot.params:
             p.grad = None
 
     def _lower(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        # A callback inside the closure of a step may change the factor: what is put back is kept.
+        # A callback inside the closure of a step may change the factor; keep the restored values.
         self._kept = [group["lr"] for group in optimizer.param_groups]
         if self.factor != 1.0:
             for group in optimizer.param_groups:
                 group["lr"] = group["lr"] * self.factor
 
     def _put_back(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        # None where the guard was made inside this step, by a callback in its closure.
+        # None if a callback in the closure of this step created the guard.
         if self._kept is not None:
             for group, lr in zip(optimizer.param_groups, self._kept, strict=True):
                 group["lr"] = lr

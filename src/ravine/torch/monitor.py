@@ -1,4 +1,4 @@
-"""``Monitor``: how near a running optimizer is to its stability limit, and a guard for the run."""
+"""``Monitor``: how close an optimizer is to its stability limit, and a guard for the run."""
 
 from __future__ import annotations
 
@@ -32,27 +32,28 @@ from ravine.torch.trial import read_losses
 
 CALM = 0.4
 CALM_GAP = 5
-"""While the margin is below ``CALM``, checks are this many times rarer: the limit is far."""
+"""While the margin is below ``CALM``, checks are this many times less frequent: the limit is
+far."""
 
 STILL = 1.1
 STILL_GAP = 4
-"""While lr has changed by less than a factor ``STILL`` since the last check, this many times rarer:
-curvature that grows alone does so over hundreds of steps."""
+"""While lr has changed by less than a factor ``STILL`` since the last check, checks are this many
+times less frequent: with a steady lr, curvature grows over hundreds of steps."""
 
 SETTLED = 8
-"""Checks before any comes later than ``every``: by then the direction is near the sharpest."""
+"""Number of checks at intervals of ``every``; after them the direction is near the sharpest one."""
 
 LOOK_ON_DEVICE = 5
-"""Steps whose losses are read together on a GPU, as reading waits for it; on a CPU every step."""
+"""Steps whose losses are read together on a GPU, because reading waits for it; one on a CPU."""
 
 FORGETTING = 0.5
-"""Factor of the old curvature at each check."""
+"""Weight of the old curvature at each check."""
 
 EDGE = 0.8
 """Margin from which a run is at the edge of stability."""
 
 SAFE = 0.7
-"""Margin to which a message advises to go down."""
+"""Margin that messages recommend."""
 
 _log = logging.getLogger("ravine.torch")
 
@@ -65,23 +66,25 @@ class Reading:
     lr: float
     """The lr of the optimizer: that of the scheduler, times the factor of the guard."""
     momentum: float
-    """Or beta1."""
+    """Momentum, or beta1."""
     curvature: float
-    """Along the tracked direction in the optimizer's coordinates, over the last batches."""
+    """Mean curvature of the last batches along the tracked direction, in the optimizer's
+    coordinates."""
     limit: float
-    """The largest lr that is stable in mean square along it; NaN where theory knows none."""
+    """The largest lr that is stable in mean square along it; NaN if theory has no limit."""
     margin: float
-    """lr over the limit: above 1 the direction grows while the preconditioner stays."""
+    """lr over the limit: above 1, the error along the direction grows if the preconditioner is
+    fixed."""
     loss: float
-    """Smoothed over ten steps."""
+    """The loss, smoothed over ten steps."""
     rise: float
-    """How far the smoothed loss is above its least, as a share of its decrease."""
+    """Height of the smoothed loss above its minimum, as a share of its decrease."""
     level: str
     """"calm", "edge" (margin above 0.8) or "warning" (the loss has risen by 0.3)."""
     adaptive: bool
     """Whether the optimizer is Adam, AdamW or RMSprop."""
     action: str
-    """The action of the monitor; empty if none."""
+    """The action of the monitor; empty if there was none."""
 
     @property
     def message(self) -> str:
@@ -113,7 +116,7 @@ class Reading:
 
 
 class Monitor:
-    """Watch a run: two extra gradients every 20 to 100 steps give the margin of lr to its limit.
+    """Watch a run: two extra gradients every 20 to 100 steps show how close lr is to its limit.
 
     Call ``check`` after ``loss.backward()`` and before ``optimizer.step()``::
 
@@ -126,36 +129,37 @@ class Monitor:
             optimizer.step()
 
     The curvature along a tracked direction u is (g(w + step u) - g(w - step u))/(2 step) on the
-    same batch, and u is turned towards it; for Adam, AdamW and RMSprop in the coordinates of their
+    same batch, and u turns towards it; for Adam, AdamW and RMSprop in the coordinates of their
     preconditioner. Its mean and mean square over checks give the largest lr that is stable in mean
-    square; ``margin`` is lr over that. A warning comes from the loss: its mean over ten steps has
-    risen by 0.3 of its decrease, or is not a number. Warnings go to the logger ``ravine.torch``.
+    square; ``margin`` is lr over this limit. The loss triggers warnings: if its mean over ten steps
+    has risen by 0.3 of its decrease, or is not a number. Warnings go to the logger
+    ``ravine.torch``.
 
     Parameters
     ----------
     optimizer
-        ``torch.optim.SGD``, ``Adam``, ``AdamW``, ``RMSprop`` or ``ravine.torch.ASG``; with others
-        the margin is NaN, and the loss is watched.
+        ``torch.optim.SGD``, ``Adam``, ``AdamW``, ``RMSprop`` or ``ravine.torch.ASG``. With others
+        the margin is NaN, and only the loss is watched.
     every
-        Steps between two checks; after eight checks four times as many while lr is steady, five
-        times as many while the margin is below 0.4.
+        Steps between two checks; after eight checks, four times as many while lr is steady, and
+        five times as many while the margin is below 0.4.
     model
         If given, its dropout is off in the extra gradients, and its BatchNorm averages do not
         change.
     on_warning
-        ``"scale"`` guards the run: gradients are clipped to norm 1, and at a warning lr is halved
-        for the rest of the run, under any scheduler, and weights and optimizer state go back to
-        the last good ones. A function is called with the reading; None does nothing.
+        ``"scale"`` guards the run: gradients are clipped to norm 1, and a warning halves lr for the
+        rest of the run, under any scheduler, and restores the last good weights and optimizer
+        state. A function is called with the reading. None: only warn.
     snapshots_on
-        Device of the last good weights and optimizer state, e.g. ``"cpu"`` where the GPU has no
-        memory for them. None: the device they are on.
+        Device for the last good weights and optimizer state, e.g. ``"cpu"`` if the GPU has no
+        memory for them. None: their own device.
     csv_path, writer
-        Where readings are written: a CSV file, and a TensorBoard ``SummaryWriter``.
+        Outputs for readings: a CSV file, and a TensorBoard ``SummaryWriter``.
 
     Attributes
     ----------
     readings
-        All of them, oldest first.
+        All readings, oldest first.
     """
 
     def __init__(
@@ -180,7 +184,7 @@ class Monitor:
         self._model = model
         self._on_warning = on_warning
         self._guard: Guard | None = None
-        # All ranks have to go back at the same step, so they look at the same loss.
+        # All ranks must restore weights at the same step, so they use the same loss.
         self._ranks = 1
         if on_warning == "scale":
             if dist.is_available() and dist.is_initialized():
@@ -203,19 +207,19 @@ class Monitor:
             _log.info("no lr limit is known for %s: only the loss is watched", name)
 
     def check(self, closure: Callable[[], Tensor], loss: Tensor | None = None) -> Reading | None:
-        """Count a step; every so often read the margin.
+        """Count a step, and from time to time measure the margin.
 
         Parameters
         ----------
         closure
-            Computes the loss of the same batch again; nothing else, no backward pass.
+            Computes the loss of the same batch again, and nothing else: no backward pass.
         loss
             The loss of this step. Default: the closure computes it.
 
         Returns
         -------
         Reading or None
-            None between two checks, unless there is a warning.
+            A reading at a check or a warning, else None.
         """
         self._take(closure() if loss is None else loss)
         reading = None
@@ -224,7 +228,7 @@ class Monitor:
         else:
             if self._guard is not None:
                 self._guard.clip()
-                # Good weights are those whose own loss has been read.
+                # Weights are good only if their own loss has been read.
                 if self._guard.is_due(self.steps) and not self._unread and self._loss.is_good:
                     self._guard.keep(self.steps)
                     self._good_loss = copy.copy(self._loss)
@@ -238,7 +242,7 @@ class Monitor:
         return reading
 
     def _take(self, loss: Tensor) -> None:
-        """Add a loss to those that are watched; on a GPU several are read together."""
+        """Add a loss; on a GPU several are read together."""
         self._unread.append(loss.detach())
         snapshot = self._guard is not None and self._guard.is_due(self.steps)
         if loss.is_cpu or len(self._unread) >= LOOK_ON_DEVICE or snapshot:
@@ -250,12 +254,12 @@ class Monitor:
         if math.isfinite(self._loss.value):
             return self.steps >= self._quiet_until and self._loss.has_risen
 
-        # A run that is not guarded stays lost: one warning is enough.
+        # Without a guard the run stays lost, so one warning is enough.
         warned = bool(self.readings) and self.readings[-1].level == "warning"
         return self._guard is not None or not warned
 
     def _warn(self) -> Reading:
-        """Report that the loss has risen, and go back where the run is guarded."""
+        """Report that the loss has risen; with a guard, restore the last good weights."""
         self._quiet_until = self.steps + WAIT
         if self._guard is None:
             return self._report(warns=True)
@@ -268,7 +272,7 @@ class Monitor:
         return reading
 
     def _is_due(self) -> bool:
-        """Whether a check is due: after ``every`` steps, and later where nothing changes."""
+        """Whether a check is due: after ``every`` steps, or later if nothing changes."""
         last = self._checked
         if last is None:
             # Adaptive optimizers have no preconditioner before their first steps.
@@ -287,20 +291,20 @@ class Monitor:
         return lr * (1.0 if self._guard is None else self._guard.pending_factor)
 
     def _measure(self, closure: Callable[[], Tensor]) -> None:
-        """The curvature along the tracked direction, on this batch and those before."""
+        """The curvature along the tracked direction, for this batch and earlier ones."""
         if all(p.grad is None for g in self._optimizer.param_groups for p in g["params"]):
             remedy = "call check after loss.backward()"
             raise Refusal("gradients", "there at a check", "none", remedy)
 
         at = coordinates(self._optimizer, with_gradient=True)
         if not at.params:
-            # An adaptive optimizer whose run went back to its start has no preconditioner yet.
+            # An adaptive optimizer has no preconditioner if the run was restored to its start.
             return
 
         model = self._model
         direction = self._direction
         still = nullcontext() if model is None else quiet(model)
-        # The extra gradients stay on their rank.
+        # The extra gradients are not exchanged between ranks.
         alone: Any = getattr(model, "no_sync", nullcontext)()
         own = lambda: gradient(closure(), at.params)  # noqa: E731
         with still, alone, torch.enable_grad():
@@ -314,8 +318,8 @@ class Monitor:
 
         before = self._curvature
         if before is not None and math.isfinite(seen.variance):
-            # The first variance is a guess, as there is no second batch yet. Later every second
-            # check has one: two products along the same direction.
+            # The first variance is a guess, because there is no second batch yet. Later, every
+            # second check measures it: two products along the same direction.
             keep = 1.0 if not direction.compared else FORGETTING if self._checks > 1 else 0.0
             seen = DirectionalCurvature(
                 FORGETTING * before.mean + (1.0 - FORGETTING) * seen.mean,
@@ -326,7 +330,7 @@ class Monitor:
             direction.turn()
 
     def _report(self, *, warns: bool = False, action: str = "") -> Reading:
-        """Take a reading of the current state, and pass it to every listener."""
+        """Take a reading of the current state, and pass it to every output."""
         lr = self._lr()
         seen = self._curvature
         group = self._optimizer.param_groups[0]

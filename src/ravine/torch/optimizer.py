@@ -14,7 +14,7 @@ Group: TypeAlias = dict[str, Any]
 
 
 class ASG(torch.optim.Optimizer):
-    """Accelerated stochastic gradient: the paper's method, with any momentum and look-ahead.
+    """Accelerated stochastic gradient: the paper's method with any momentum and look-ahead.
 
     One step, with g the gradient at the parameters, which are y::
 
@@ -23,9 +23,9 @@ class ASG(torch.optim.Optimizer):
         y⁺ = x⁺ + gamma v⁺
 
     For a constant lr and ``gamma = momentum`` this is ``torch.optim.SGD(nesterov=True)``, for
-    ``gamma = 0`` its heavy ball. It differs where SGD leaves the theory: lr is inside the velocity,
-    so a schedule of lr below the safe step is safe (in SGD a change of lr rescales the velocity),
-    and a schedule of momentum leaves x on its recursion.
+    ``gamma = 0`` its heavy ball. It differs where SGD departs from the theory: lr is inside the
+    velocity, so a schedule of lr below the safe step is safe (in SGD a change of lr rescales the
+    velocity), and with a schedule of momentum x still follows its recursion.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ class ASG(torch.optim.Optimizer):
     gamma
         Look-ahead, any number; None follows ``momentum``: Nesterov's method.
     weight_decay
-        Adds weight_decay times the parameters to the gradient, as SGD does; zero or more.
+        Added to the gradient as weight_decay times the parameters, as in SGD; zero or more.
     restart
-        ``"gradient"`` sets the velocity to zero after a step that went against the gradient it was
-        taken with (over all parameters; costs one synchronisation with the device), a whole number
-        after that many steps, None never.
+        ``"gradient"`` sets the velocity to zero after a step against its own gradient (over all
+        parameters; costs one synchronisation with the device), a whole number after that many
+        steps, None never.
     foreach, fused
-        Which kernels run, as in ``torch.optim.SGD``; None: foreach.
+        The kernels to use, as in ``torch.optim.SGD``; None: foreach.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class ASG(torch.optim.Optimizer):
         super().__init__(params, defaults)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group, with the optimizer's own parameters where the group has none."""
+        """Add a group; missing options are those of the optimizer."""
         given = {**self.defaults, **param_group}
         if not isinstance(given["lr"], Tensor):
             one_number("lr", given["lr"], "nonnegative", remedy="give a step size, e.g. lr=0.01")
@@ -132,7 +132,7 @@ class ASG(torch.optim.Optimizer):
                 continue
             _take(group, params, grads, states)
             if restart == "gradient":
-                # v⁺ = -unit s⁺: the step went against g where g·v⁺ > 0, that is g·s⁺ < 0.
+                # v⁺ = -unit s⁺: the step goes against the gradient if g·v⁺ > 0, that is, g·s⁺ < 0.
                 sums = [torch.sum(g * s) for g, s in zip(grads, states, strict=True)]
                 uphill.append(-torch.stack(sums).sum() * group["unit"])
 
@@ -175,7 +175,7 @@ def _take(group: Group, params: list[Tensor], grads: list[Tensor], states: list[
     """One step of a group; the state s is the velocity in units: v = -unit s."""
     gamma = group["momentum"] if group["gamma"] is None else group["gamma"]
     lr = group["lr"]
-    # At lr = 0 no s has v = -lr s, and the kernel knows no other look-ahead than these two.
+    # At lr = 0 no s gives v = -lr s, and the kernel has only these two look-aheads.
     known = group["momentum"] != 0.0 and gamma in (0.0, group["momentum"])
     if group["fused"] and known and float(lr) > 0.0:
         _fused(group, params, grads, states, gamma)
@@ -183,14 +183,14 @@ def _take(group: Group, params: list[Tensor], grads: list[Tensor], states: list[
         if group["weight_decay"] != 0.0:
             grads = list(torch._foreach_add(grads, params, alpha=group["weight_decay"]))
         if group["unit"] == 1.0 and not isinstance(lr, Tensor) and lr > 0.0:
-            # At the first step, measure s in units of lr/(1 - momentum): its own step is then an
-            # interpolation, one pass over the memory where a product and a sum are two. When lr or
-            # momentum changes later the unit stays, and the two passes come back: to rescale s
+            # At the first step, set the unit of s to lr/(1 - momentum): the update of s is then an
+            # interpolation, one pass over the memory instead of two for a product and a sum. If lr
+            # or momentum changes later, the unit stays and the update takes two passes; rescaling s
             # would cost as much.
             group["unit"] = lr / (1.0 - group["momentum"])
             torch._foreach_div_(states, group["unit"])
         if group["foreach"] is False:
-            # One parameter after the other takes no memory for lists of intermediate tensors.
+            # One parameter at a time needs no memory for lists of intermediate tensors.
             for p, g, s in zip(params, grads, states, strict=True):
                 _foreach(group, [p], [g], [s], gamma)
         else:
@@ -204,8 +204,8 @@ def _fused(
 ) -> None:
     """PyTorch's own kernel: s⁺ = momentum s + g, y⁺ = y - lr (g + momentum s⁺).
 
-    That is ASG in units of lr, with y carrying the look-ahead gamma. So s is rescaled when lr
-    changes, which leaves v as it is, and y is moved when gamma changes, which leaves x.
+    This is ASG in units of lr, where y contains the look-ahead gamma. If lr changes, s is rescaled,
+    so that v stays the same; if gamma changes, y is moved, so that x stays the same.
     """
     lr = float(group["lr"])
     if group["unit"] != lr:
@@ -231,21 +231,21 @@ def _fused(
 def _foreach(
     group: Group, params: list[Tensor], grads: list[Tensor], states: list[Tensor], gamma: float
 ) -> None:
-    """y⁺ = (y - carried v) + (1 + gamma) v⁺: three passes where torch's Nesterov has four.
+    """y⁺ = (y - carried v) + (1 + gamma) v⁺ in three passes; torch's Nesterov takes four.
 
-    Without look-ahead two, and one more on the steps after lr or momentum has changed.
+    Without look-ahead there are two passes; after a change of lr or momentum, one more.
     """
     lr, momentum, unit = group["lr"], group["momentum"], group["unit"]
     plain = not isinstance(lr, Tensor)
-    # With carried = momentum the old s is not needed for the new y: in
-    # y⁺ = y + unit (carried s - (1 + gamma) s⁺) is carried s = s⁺ - (lr/unit) g.
+    # If carried = momentum, the new y does not need the old s: in y⁺ = y + unit (carried s - (1 +
+    # gamma) s⁺), carried s = s⁺ - (lr/unit) g.
     keeps = plain and momentum != 0.0 and group["carried"] == momentum
     if keeps:
         torch._foreach_add_(params, grads, alpha=-lr)
     elif group["carried"] != 0.0:
         torch._foreach_add_(params, states, alpha=group["carried"] * unit)
 
-    # lr/(1 - momentum) times 1 - momentum is lr up to two roundings of 1.1e-16.
+    # lr/(1 - momentum) times (1 - momentum) is lr up to two rounding errors of 1.1e-16.
     if plain and abs(unit * (1.0 - momentum) - lr) <= 3e-16 * lr:
         torch._foreach_lerp_(states, grads, 1.0 - momentum)
     else:

@@ -1,4 +1,4 @@
-"""Gradients, and products of a loss's Hessian with vectors, as flat vectors."""
+"""Gradients and Hessian-vector products as flat vectors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def flat(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def shaped(vector: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
-    """A vector cut into the shapes of ``like``."""
+    """Split a vector into the shapes of ``like``."""
     sizes = [t.numel() for t in like]
     return [part.view_as(t) for part, t in zip(torch.split(vector, sizes), like, strict=True)]
 
@@ -36,9 +36,9 @@ def gradient(
 
 @contextmanager
 def movable(params: list[Tensor]) -> Iterator[Callable[[Tensor, float], None]]:
-    """Weights that may be moved: ``move(vector, times)`` puts them so far from where they were.
+    """Weights that can be shifted: ``move(vector, times)`` adds a multiple to the originals.
 
-    Afterwards they are what they were to the last bit.
+    Afterwards they are restored to the last bit.
     """
     kept = flat([p.detach() for p in params])
 
@@ -64,7 +64,7 @@ def difference(
         move(vector, 1.0)
         ahead = flat(gradient())
         move(vector, -1.0)
-        # In place: beside the weights there is no memory to spare.
+        # In place, because memory for a second copy of the weights may be missing.
         torch._foreach_sub_(shaped(ahead, params), gradient())
         return ahead
 
@@ -72,8 +72,8 @@ def difference(
 def hessian_product(model: nn.Module, loss: BatchLoss, batches: list[Any]) -> Product:
     """V ↦ H v for the mean loss of the batches, at the model's weights.
 
-    By a second backward pass through a kept graph. Where an operation has no second derivative
-    (fused attention), by a difference of gradients at w ± step v, which is central, so its error is
+    Computed by a second backward pass through the stored graph. If an operation has no second
+    derivative (fused attention), by a central difference of gradients at w ± step v, with an error
     quadratic in the step.
     """
     params: list[Tensor] = [p for p in model.parameters() if p.requires_grad]
@@ -116,8 +116,8 @@ def top_eigenpairs(
 ) -> tuple[Tensor, Tensor]:
     """The ``count`` largest eigenvalues, and their vectors as columns, by Lanczos' method.
 
-    Reorthogonalised against all earlier vectors, twice. The largest, not the largest in magnitude:
-    power iteration would settle on negative curvature.
+    Each vector is reorthogonalised twice against all earlier ones. Power iteration would converge
+    to the largest in magnitude, which may be negative.
     """
     basis = [start / start.norm()]
     diagonal: list[float] = []

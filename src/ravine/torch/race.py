@@ -1,7 +1,7 @@
-"""Choosing a learning rate by trials that run the whole schedule, compressed.
+"""Choose a learning rate by trials that run the whole schedule, compressed.
 
-A short run at a constant lr favours small lrs. So every trial passes through the schedule of the
-planned run, warm-up and decay included. Short trials in factors of four find the region, longer
+A short run at a constant lr favours small lrs, so every trial runs through the schedule of the
+planned run, including warm-up and decay. Short trials in factors of four find the region, longer
 ones in factors of two find the lr.
 """
 
@@ -16,18 +16,19 @@ import torch
 from ravine.torch.trial import Setting, Trial, run_trial
 
 LEAST_GAIN = 0.002
-"""Share of the initial loss that a smaller lr has to gain. On a plateau the larger stays."""
+"""Gain, as a share of the initial loss, that a smaller lr must have; on a plateau the larger
+wins."""
 
 SLACK = 0.02
-"""Share of the initial loss by which a trial may end above it through noise alone."""
+"""Share of the initial loss by which a trial may end above it because of noise."""
 
 HARDLY_MOVED = 0.95
 STILL_HIGH = 0.9
-"""Scores above these shares of the start after the first and the second stage: the trials are too
-short to tell lrs apart, and longer ones follow where the budget allows it."""
+"""If the best score exceeds this share of the start after the first or second stage, the trials are
+too short to distinguish lrs; longer ones follow if the budget allows it."""
 
 LONGER = 1.5
-"""Trials of SGD and ASG are longer by this factor: a lr that is too large shows late."""
+"""Trials of SGD and ASG are longer by this factor, because too large an lr shows late."""
 
 LOWEST = -40
 """lrs below 2⁻⁴⁰ times the first are not tried."""
@@ -35,10 +36,10 @@ LOWEST = -40
 
 @dataclass(frozen=True)
 class Plan:
-    """How many steps a race may take, and how long its trials are."""
+    """The number of steps of a race, and the length of its trials."""
 
     most: int
-    """Steps of all trials together, at most."""
+    """Maximum number of steps of all trials together."""
     short: int
     """Steps of a trial in the first stage."""
     long: int
@@ -55,7 +56,7 @@ class Plan:
         )  # fmt: skip
 
     def longer(self) -> Plan:
-        """The same plan for SGD and ASG. Where the second stage is repeated, it is long enough."""
+        """The same plan for SGD and ASG; if the second stage is repeated, it is long enough."""
         return self if self.repeats else replace(self, long=round(LONGER * self.long))
 
 
@@ -68,7 +69,7 @@ PLANS = {
 
 @dataclass
 class Race:
-    """All trials of one momentum, and the one that won."""
+    """All trials with one momentum, and the winner."""
 
     setting: Setting
     plan: Plan
@@ -80,7 +81,7 @@ class Race:
     trials: dict[tuple[int, int], Trial] = field(default_factory=dict)
     """Trials by exponent and length: lr = unit 2^exponent."""
     winner: Trial | None = None
-    """None where every trial blew up."""
+    """None if every trial diverged."""
 
     @property
     def steps(self) -> int:
@@ -98,19 +99,19 @@ class Race:
         best = self._fine(best, length)
         score = self._known(best, length)
         is_high = score > STILL_HIGH * self.setting.start > 0.0
-        # One trial of twice the length says nothing: it takes one on each side.
+        # Three trials of twice the length must fit: one decides nothing without its neighbours.
         if (self.plan.repeats or is_high) and self.steps + 3 * 2 * length <= self.plan.most:
             best, length = self._fine(best, 2 * length), 2 * length
 
         if math.isfinite(self._known(best, length)):
             self.winner = self.trials[best, length]
         else:
-            # The budget ended first: the best of the longest.
+            # The budget ran out: the best of the longest trials.
             finished = [t for t in self.trials.values() if math.isfinite(t.loss)]
             self.winner = min(finished, key=lambda t: (-t.steps, t.loss), default=None)
 
     def _try(self, exponent: int, length: int) -> float | None:
-        """The score of a trial, made unless it is known; None where the budget is spent."""
+        """The score of a trial, which runs if it is new; None if the budget is spent."""
         if (exponent, length) not in self.trials:
             if (self.trials and self.steps + length > self.plan.most) or exponent < LOWEST:
                 return None
@@ -127,7 +128,7 @@ class Race:
         return math.inf if trial is None else trial.loss
 
     def _coarse(self) -> int:
-        """The best exponent in strides of two, by short trials."""
+        """The best exponent in steps of two, by short trials."""
         length = self.plan.short
         start = self.setting.start
         best, at, worse = 0, 0, 0
@@ -152,7 +153,7 @@ class Race:
         return best
 
     def _fine(self, first: int, length: int) -> int:
-        """The best exponent by longer trials: up while better, then down while better."""
+        """The best exponent by longer trials: upwards while better, then downwards while better."""
         least = LEAST_GAIN * abs(self.setting.start)
         best = first
         if self._try(best, length) is None:
@@ -166,7 +167,7 @@ class Race:
 
         while best <= first:
             score = self._try(best - 1, length)
-            # Where all blow up, down.
+            # If all diverge, downwards.
             if score is None or (score >= self._known(best, length) - least < math.inf):
                 break
             best -= 1

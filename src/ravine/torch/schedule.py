@@ -1,4 +1,4 @@
-"""The learning-rate schedule of a planned run, and the same compressed to a short trial."""
+"""The learning-rate schedule of a planned run, and its compression to a short trial."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ravine.arguments import Refusal, one_number, whole
 
 SHAPES = ("constant", "linear", "cosine")
 WARMUP = 0.05
-"""Share of a run that trainers usually spend on warm-up."""
+"""Default share of a run for warm-up."""
 
 ScheduleLike: TypeAlias = str | Callable[[int, int], float] | Callable[[Any], Any]
 
@@ -29,10 +29,10 @@ class Schedule:
     factor: Callable[[int], float]
     """The factor at a step, counted from 0."""
     code: str
-    """The schedule as code to paste behind the construction of ``optimizer``."""
+    """The schedule as code, to follow the construction of ``optimizer``."""
 
     def compressed(self, count: int) -> list[float]:
-        """The factors of a trial of ``count`` steps that passes through the whole schedule."""
+        """The factors of a trial of ``count`` steps that runs through the whole schedule."""
         middles = ((k + 0.5) * self.steps / count - 0.5 for k in range(count))
         return [float(self.factor(round(middle))) for middle in middles]
 
@@ -43,7 +43,7 @@ class Schedule:
 
 
 def schedule_of(schedule: ScheduleLike, steps: int, warmup: float | None) -> Schedule:
-    """Read what a user gives as a schedule.
+    """Convert the user's schedule.
 
     Parameters
     ----------
@@ -51,10 +51,10 @@ def schedule_of(schedule: ScheduleLike, steps: int, warmup: float | None) -> Sch
         ``"constant"``, ``"linear"``, ``"cosine"``; a function (step, steps) -> factor; or a
         function of an optimizer that returns a ``torch.optim.lr_scheduler``.
     steps
-        Of the planned run.
+        Steps of the planned run.
     warmup
-        Steps of linear warm-up, or below 1 their share of the run. None: 5 %, and none before a
-        constant learning rate. Only for the schedules with a name.
+        Steps of linear warm-up, or, below 1, their share of the run. None: 5 %, and no warm-up
+        before a constant learning rate. Only for named schedules.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def _named(shape: str, steps: int, warmup: float | None) -> Schedule:
         "cosine": f"0.5 * (1 + math.cos(math.pi * (step - {rise}) / {steps - rise}))",
     }[shape]
     body = f"(step + 1) / {rise} if step < {rise} else {after}" if rise else after
-    # What runs is what is shown.
+    # Evaluate the code that is shown, so that both agree.
     factor = eval(f"lambda step: {body}", {"math": math})
     code = (
         ("import math\n" if shape == "cosine" else "")
@@ -114,8 +114,8 @@ def _named(shape: str, steps: int, warmup: float | None) -> Schedule:
 
 
 def _of_factory(factory: Callable[[Any], Any], steps: int) -> Schedule:
-    """Run the scheduler once through all steps, on an optimizer of nothing."""
-    # With momentum, which some schedulers change too.
+    """Run the scheduler through all steps, on a dummy optimizer."""
+    # It has momentum, because some schedulers change it too.
     empty = torch.optim.SGD([torch.nn.Parameter(torch.zeros(()))], lr=1.0, momentum=0.9)
     scheduler = factory(empty)
     kind = type(scheduler)
@@ -133,12 +133,12 @@ def _of_factory(factory: Callable[[Any], Any], steps: int) -> Schedule:
     name = f"your {kind.__name__}"
     code = "scheduler = schedule(optimizer)  # your factory"
     if issubclass(kind, (OneCycleLR, CyclicLR)):
-        # These have a largest lr of their own, and the advised one takes its place.
+        # These schedulers have their own largest lr, which the recommended lr replaces.
         factors = [factor / max(factors) for factor in factors]
         code = (
             "scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, advice.schedule.factor)\n"
             f"# {name} with the advised lr in place of its own largest one"
         )
 
-    # Schedulers ask for one factor more, behind the last step.
+    # Schedulers need one more factor, after the last step.
     return Schedule(name, steps, lambda step: factors[min(step, steps - 1)], code)

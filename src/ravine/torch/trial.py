@@ -1,4 +1,4 @@
-"""Real steps with one learning rate, from the user's weights and through the whole schedule."""
+"""Real steps with one learning rate, from the user's weights, through the whole schedule."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from ravine.torch.borrowed import BatchLoss, BatchReplay, Weights
 from ravine.torch.schedule import Schedule
 
 LOOK = 8
-"""Steps whose losses are read together: reading waits for the device."""
+"""Steps whose losses are read together, because reading waits for the device."""
 
 LAST = 0.2
 """Share of a trial, at its end, over which its training loss is averaged."""
 
 BLOWN_UP = 3.0
-"""A trial that ends above this multiple of the loss at the start has blown up."""
+"""A trial that ends above this multiple of the initial loss has diverged."""
 
 HOPELESS = 10.0
-"""A trial is stopped when its last losses are above this multiple of the loss at the start."""
+"""A trial is stopped if its last losses exceed this multiple of the initial loss."""
 
 START_BATCHES = 16
-"""Batches over which the loss at the start is averaged."""
+"""Number of batches in the mean of the initial loss."""
 
 
 @dataclass
 class Setting:
-    """The user's training step: what a trial repeats, on the user's model itself."""
+    """The user's training step, which a trial repeats on the user's model itself."""
 
     model: nn.Module
     optimizer: torch.optim.Optimizer
@@ -49,7 +49,7 @@ class Setting:
     autocast: torch.dtype | None = None
     seed: int = 0
     advanced: Callable[[int], None] = lambda steps: None
-    """Called with the number of steps whenever some have been taken."""
+    """Called with the number of new steps from time to time."""
     start: float = field(init=False)
     """The loss before any step."""
 
@@ -64,11 +64,11 @@ class Setting:
 
     @property
     def device(self) -> torch.device:
-        """Where the model is."""
+        """The device of the model."""
         return next(self.model.parameters()).device
 
     def loss_of(self, index: int, model: nn.Module | None = None) -> Tensor:
-        """The loss of a batch in the user's precision, of the user's model unless given."""
+        """The loss of a batch in the user's precision. Default: for the user's model."""
         precision: Any = nullcontext()
         if self.autocast is not None:
             precision = torch.autocast(self.device.type, dtype=self.autocast)
@@ -77,16 +77,16 @@ class Setting:
 
     @property
     def ranks(self) -> int:
-        """How many processes train the model together."""
+        """The number of processes that train the model together."""
         several = isinstance(self.model, nn.parallel.DistributedDataParallel)
         return dist.get_world_size() if several else 1
 
     def read(self, losses: list[Tensor]) -> list[float]:
-        """The values of losses, the mean over all ranks where the model is trained on several."""
+        """The values of losses; with several ranks, their means over all ranks."""
         return read_losses(losses, self.ranks)
 
     def above_start(self, times: float) -> float:
-        """A multiple of the loss at the start; a loss may be negative."""
+        """A multiple of the initial loss, which may be negative."""
         return self.start + (times - 1.0) * abs(self.start)
 
 
@@ -105,21 +105,21 @@ def read_losses(losses: list[Tensor], ranks: int = 1) -> list[float]:
 
 @dataclass(eq=False)
 class Trial:
-    """One run from the user's weights, with a new optimizer state."""
+    """A run from the user's weights, with a new optimizer state."""
 
     lr: float
     momentum: float | None
     steps: int
-    """Steps that were planned; the schedule is compressed to them."""
+    """Planned steps, to which the schedule is compressed."""
     loss: float = math.inf
-    """Mean training loss of the last fifth; infinite where the trial blew up."""
+    """Mean training loss of the last fifth; infinite if the trial diverged."""
     losses: list[float] = field(default_factory=list)
     """Training losses, one for each step taken."""
     won: bool = False
 
     @property
     def taken(self) -> int:
-        """Steps that were taken: fewer than planned where the trial was hopeless."""
+        """Steps taken; fewer than planned if the trial was stopped."""
         return len(self.losses)
 
     @property
@@ -129,7 +129,7 @@ class Trial:
 
     @property
     def outcome(self) -> str:
-        """The outcome in a word or two; empty for a trial that did not win."""
+        """Either "won" or "blew up"; empty for all other trials."""
         if self.won:
             return "won"
 
@@ -139,11 +139,11 @@ class Trial:
 def run_trial(
     setting: Setting, lr: float, momentum: float | None, steps: int
 ) -> tuple[Trial, torch.optim.Optimizer]:
-    """Make one trial; it ends early where it is hopeless. The model is left at its end."""
+    """Run one trial; it stops early if it is hopeless. The model is left at its end."""
     setting.weights.put_back()
     torch.manual_seed(setting.seed)
     optimizer = fresh(setting.optimizer)
-    # Gradients in float16 underflow unless the loss is scaled, as the user's loop does.
+    # Gradients in float16 underflow unless the loss is scaled, as in the user's loop.
     scaler = torch.amp.GradScaler(setting.device.type, enabled=setting.autocast == torch.float16)
     trial = Trial(lr, momentum, steps)
     unread: list[Tensor] = []
@@ -154,7 +154,7 @@ def run_trial(
             trial.losses += setting.read(unread)
             setting.advanced(len(unread))
             unread.clear()
-            # Not below, rather than above: a NaN is hopeless too.
+            # Written as "not below", so that a NaN is hopeless too.
             if not np.mean(trial.losses[-LOOK:]) <= setting.above_start(HOPELESS):
                 break
 
@@ -167,7 +167,7 @@ def run_trial(
 
 
 def _step(setting: Setting, optimizer: torch.optim.Optimizer, scaler: Any, step: int) -> Tensor:
-    """One step of the user's loop; the mean loss of its batches, not yet read."""
+    """Take one step of the user's loop; return the mean loss of its batches, on the device."""
     optimizer.zero_grad()
     total = torch.zeros((), device=setting.device)
     for part in range(setting.accumulate):
@@ -188,9 +188,9 @@ def _step(setting: Setting, optimizer: torch.optim.Optimizer, scaler: Any, step:
 
 
 def fresh(optimizer: torch.optim.Optimizer) -> Any:
-    """The same optimizer for the same parameters, with a state of its own that is empty."""
+    """A copy of the optimizer for the same parameters, with an empty state."""
     twin: Any = object.__new__(type(optimizer))
-    # A scheduler puts its own ``step`` into the user's optimizer, which would count our steps.
+    # A scheduler replaces ``step`` of the user's optimizer by one that would count these steps.
     vars(twin).update({name: value for name, value in vars(optimizer).items() if name != "step"})
     twin.state = defaultdict(dict)
     twin.param_groups = [dict(group) for group in optimizer.param_groups]
@@ -206,9 +206,9 @@ def set_parameters(
     momentum: float | None,
     like: torch.optim.Optimizer | None = None,
 ) -> None:
-    """Set the lr of the first group, and the others in the proportion that they have in ``like``.
+    """Set the lr of the first group, and the others in the same ratios as in ``like``.
 
-    ``like`` is the optimizer itself unless given. Momentum is set in all groups.
+    ``like`` is the optimizer itself by default. Momentum is set in all groups.
     """
     for group, ratio in zip(optimizer.param_groups, lr_ratios(like or optimizer), strict=True):
         old = group["lr"]

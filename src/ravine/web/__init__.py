@@ -1,6 +1,6 @@
 """A local page to explore methods: every number comes from the library itself.
 
-Needs ``ravine[web]``. Python computes; the scripts in ``assets`` send inputs and draw the answers.
+Needs ``ravine[web]``. Python computes; the scripts in ``assets`` send inputs and draw answers.
 """
 
 from ravine.arguments import needed

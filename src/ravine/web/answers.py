@@ -1,7 +1,7 @@
-"""Requests of the page and their replies: words, numbers and pictures as data.
+"""Answer the page's requests with texts, numbers, and pictures as data.
 
-A request is one small JSON object, an answer another. Every move is one request; a picture that has
-not changed since the one that the page shows is not sent again.
+A request is a small JSON object, and so is an answer. Every move is one request; a picture that the
+page shows already is not sent again.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ COLOURS = {"chosen": ORANGE, "sgd": METHODS["sgd"].colour}
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """The answer to a request.
 
-    ``settings`` are those of the page, or of its address. ``first`` says that nothing is shown yet,
-    and ``preset`` goes to a place by its name: the answers to both hold the settings that follow.
-    ``cursor`` asks for the numbers of these settings and nothing else. ``calm`` says how long
-    nothing has moved: at 0 pictures are coarse, at 1 fine, and at 2 a run with noise has its bound,
-    which may take longer than all the rest. ``plane`` and ``run`` are the keys of the pictures that
-    the page shows.
+    ``settings`` are those of the page, or of its address. ``first`` means that nothing is shown
+    yet, and ``preset`` names a preset; the answers to both contain the resulting settings.
+    ``cursor`` requests only the numbers for these settings. ``calm`` tells how long nothing has
+    moved: at 0 pictures are coarse, at 1 fine, and at 2 a run with noise has its bound, which may
+    take longer than everything else. ``plane`` and ``run`` are the keys of the pictures that the
+    page shows.
     """
     given = request.get("settings")
     view = parse(given if isinstance(given, dict) else {})
@@ -74,7 +74,7 @@ def _key(content: str, quality: int, shown: Any) -> str:
 
 
 def page() -> dict[str, Any]:
-    """The parts of the page: controls, choices and rungs, with their ranges and words."""
+    """The parts of the page: controls, choices and rungs, with their ranges and texts."""
     choices = {
         name: [(member.value, member.sentence) for member in kind] for name, kind in CHOICES.items()
     }
@@ -91,13 +91,13 @@ def page() -> dict[str, Any]:
 
 
 def rates(view: View) -> dict[str, float]:
-    """The rate per step on every rung, the upper bound where two are known."""
+    """The rate per step on every rung; the upper bound if there are two."""
     given = view.curvature, view.method, view.batches
     return {rung.key: float(rung.rate(*given).upper) for rung in RUNGS}
 
 
 def readout(view: View) -> dict[str, Any]:
-    """The verdict, its tone, and the number of every rung with its tone."""
+    """The verdict and the number of every rung, each with its tone."""
     known = rates(view)
     text, tone = _verdict(view, known)
     rungs = {key: [digits(rate), "good" if rate < 1.0 else "bad"] for key, rate in known.items()}
@@ -105,7 +105,7 @@ def readout(view: View) -> dict[str, Any]:
 
 
 def _verdict(view: View, known: dict[str, float]) -> tuple[str, str]:
-    """One line: what is certain about the method, and what would make it safe."""
+    """One line: what is guaranteed for the method, and what would make it safe."""
     if next(iter(known.values())) >= 1.0:
         return f"{OUTSIDE[0].upper()}{OUTSIDE[1:]}{_remedy(view)}.", "bad"
 
@@ -118,7 +118,7 @@ def _verdict(view: View, known: dict[str, float]) -> tuple[str, str]:
 
 
 def _remedy(view: View) -> str:
-    """The nearest momentum, or else step size, that is safe in any order."""
+    """The nearest momentum, or otherwise step size, that is safe in any order."""
     alpha = view.step / view.Q
     momenta = np.linspace(view.beta, 0.0, 401)[1:]
     steps = np.geomspace(view.step, 1e-4 * RIGHT, 801)[1:]
@@ -144,7 +144,7 @@ def _rounded(value: float) -> str:
 
 
 def digits(value: float) -> str:
-    """A rate as the page shows it, with six decimals.
+    """Format a rate as the page shows it, with six decimals.
 
     Examples
     --------

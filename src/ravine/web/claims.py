@@ -1,4 +1,4 @@
-"""The paper's claims with the verdicts of a reproduction that comes with ravine."""
+"""The paper's claims, with the verdicts of a reproduction that is part of the package."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _WORST_FIRST = ("bad", "unsure", "good")
 def claim_list() -> dict[str, Any]:
     """All claims as HTML with their verdicts, those that fail first, and the figures.
 
-    ``measurements.json`` has what ``ravine reproduce`` measured, the ``data`` of its claims by id;
-    words and verdicts follow from it here.
+    ``measurements.json`` holds the measurements of ``ravine reproduce``: the ``data`` of each claim
+    by its id. Texts and verdicts are derived from them here.
     """
     text = files("ravine.web").joinpath("measurements.json").read_text(encoding="utf-8")
     known = json.loads(text)

@@ -23,7 +23,7 @@ _MOST = 6  # methods whose losses are drawn
 
 
 def in_page_words(text: str) -> str:
-    """The text with a field of the page, or a whole command, for a flag of the command line.
+    """Replace a flag of the command line by a field of the page or a whole command.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def in_page_words(text: str) -> str:
 
 
 def shown(result: Diagnosis) -> dict[str, Any]:
-    """Everything that the page shows of a diagnosis, as plain values that JSON can hold."""
+    """Everything that the page shows of a diagnosis, as JSON values."""
     record = result.to_dict()
     return {
         "read": [in_page_words(words) for words in result.answer.data],
@@ -50,7 +50,7 @@ def shown(result: Diagnosis) -> dict[str, Any]:
 
 
 def _html(result: Diagnosis) -> str:
-    """What to do, with code to copy, and all methods; what comes from the table is escaped."""
+    """What to do, with code to copy, and all methods; text from the table is escaped."""
     pages = Environment(loader=PackageLoader("ravine.web", "assets"), autoescape=True)
     methods = result.answer.methods
     return pages.get_template("diagnosis.html").render(
@@ -64,7 +64,7 @@ def _html(result: Diagnosis) -> str:
 
 
 def _plane_picture(result: Diagnosis, record: dict[str, Any]) -> dict[str, Any]:
-    """The plane of these batches, with every method that was tried."""
+    """The plane of these batches with every method that was tried."""
     whole = plane(result)
     first, last = float(whole.steps[0]), float(whole.steps[-1])
     inside = {mark.key for mark in whole.marks if first <= mark.step <= last}
@@ -78,7 +78,7 @@ def _plane_picture(result: Diagnosis, record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _curves(record: dict[str, Any]) -> dict[str, Any]:
-    """Measured loss of the methods that matter most, with the floor predicted for each."""
+    """Measured loss of the most important methods, with their predicted floors."""
     first = [record["recommended"], record["methods"][0]["key"], record["quick"]]
     methods = sorted(
         record["methods"], key=lambda one: first.index(one["key"]) if one["key"] in first else 3

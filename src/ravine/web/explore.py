@@ -1,4 +1,4 @@
-"""Start the page: a local server, a free port, the browser; or a frame in a notebook."""
+"""Start the page: a local server on a free port and the browser, or a frame in a notebook."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HOST = "127.0.0.1"
 PORT = 8057
 _TRIES = 50  # ports that are tried before giving up
 _LAST = 65535
-_THREADS = 8  # of the server: a picture being computed does not hold up the next question
+_THREADS = 8  # of the server, so that a slow picture does not delay the next request
 
 
 @overflow_allowed
@@ -27,14 +27,13 @@ def explore(
     Parameters
     ----------
     host
-        Address to listen on. Other addresses than this machine print a warning: the page has no
-        password.
+        Address to listen on. Any but this machine's own prints a warning: the page has no password.
     port
         The first port to try; if it is busy, the next one is tried.
     browser
         Whether to open the page in a browser.
     inline
-        Show it as a frame in a notebook and return; by default where there is a notebook.
+        Show it as a frame in a notebook and return. Default: in notebooks only.
     """
     from ravine.web.server import make_app
 
@@ -68,7 +67,7 @@ def _listen(host: str, first: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for port in range(first, min(first + _TRIES, _LAST + 1)):
         try:
-            # It listens at once, so a browser that connects early waits for the first answer.
+            # It listens at once, so that a browser that connects early waits for the first answer.
             return socket.create_server((host, port), family=family)
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):

@@ -1,8 +1,8 @@
-"""Long work in separate processes: run a figure, judge claims, diagnose a table.
+"""Long computations in separate processes: figures, claims, diagnoses.
 
-A job is a child process, ``python -m ravine.web.jobs``, that reads one request from its standard
-input and writes a line of JSON for everything that happens. It may then be asked more. Its memory
-and time are limited by the system. The server's end comes first in this file, the child's second.
+A job is a child process, ``python -m ravine.web.jobs``, that reads a request from its standard
+input and writes a line of JSON for every event. More requests may follow. The system limits its
+memory and time. The server's side comes first in this file, then the child's.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Request: TypeAlias = dict[str, Any]
 Say: TypeAlias = Callable[..., None]
 
 MOST_JOBS = 8
-"""Most jobs at a time; then the oldest is ended, so that forgotten tabs do not pile up."""
+"""Maximum number of jobs; a further one ends the oldest, so that forgotten tabs do not pile up."""
 MEMORY = 4 << 30
-"""Bytes of address space that a job may have."""
+"""Bytes of address space of a job."""
 SECONDS = 600
-"""Processor time that a job may take."""
+"""Seconds of processor time of a job."""
 LIMITS: dict[str, Any] = {"max_rows": 1_000_000, "max_columns": 5_000, "max_bytes": 256 << 20}
 """Limits of a table on the page; larger ones are for the command line."""
 
@@ -56,7 +56,7 @@ class Job:
         self.listener.start()
 
     def ask(self, request: Request) -> str:
-        """Ask for more once there is a result; the answer is empty if the process has ended."""
+        """Send a further request after the result; the answer is empty if the process has ended."""
         with self._asking:
             if self.process.poll() is not None:
                 return ""
@@ -69,7 +69,7 @@ class Job:
         self.listener.join()
 
     def _feed(self, request: Request, content: bytes = b"") -> None:
-        # A job that ended before it had read everything has already reported why.
+        # A job that ends before it has read its input has already reported why.
         with suppress(BrokenPipeError, ValueError):
             self.process.stdin.write(json.dumps(request).encode() + b"\n" + content)
             self.process.stdin.flush()
@@ -86,21 +86,21 @@ class Job:
         failed = self.process.wait() != 0
         if failed and not (self.state["result"] or self.state["refusal"]):
             self.state["refusal"] = "This needed more time or memory than the page allows."
-        self._answers.put("")  # wakes a caller that still waits
+        self._answers.put("")  # wakes a waiting caller
         for pipe in (self.process.stdin, self.process.stdout):
             with suppress(BrokenPipeError):
                 pipe.close()
 
 
 class Jobs:
-    """All jobs of a server, each under a name that cannot be guessed."""
+    """All jobs of a server, each with a name that cannot be guessed."""
 
     def __init__(self) -> None:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._lock = threading.Lock()
 
     def start(self, request: Request, content: bytes = b"") -> str:
-        """Begin a job and return its name."""
+        """Start a job and return its name."""
         job = Job(request, content)
         name = secrets.token_urlsafe(16)
         with self._lock:
@@ -115,7 +115,7 @@ class Jobs:
         return self._jobs.get(name)
 
     def cancel(self, name: str) -> None:
-        """End a job and forget it."""
+        """End a job and remove it."""
         with self._lock:
             job = self._jobs.pop(name, None)
 
@@ -208,7 +208,7 @@ TASKS = {"figure": make_figure, "claims": judge_claims, "diagnose": diagnose_tab
 
 
 def main() -> None:
-    """Answer a request, then the questions about the answer."""
+    """Answer a request, then further requests about the answer."""
     with suppress(ImportError):  # not on this system; the server still limits the number of jobs
         import resource
 

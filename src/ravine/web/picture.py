@@ -1,7 +1,7 @@
-"""Pictures as plain data: two axes, and layers that are drawn between them from back to front.
+"""Pictures as plain data: two axes, and layers drawn from back to front.
 
-Colours are names of the page's style sheet ("chosen", "ink", ...) or #rrggbb. Arrays go to the
-browser as base64: numbers in single precision, which is finer than any screen, colours in bytes.
+Colours are names of the page's style sheet ("chosen", "ink", ...) or #rrggbb. Arrays are sent as
+base64: numbers in single precision, which is finer than any screen, and colours as bytes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from ravine.arguments import FloatArray
 
 Layer: TypeAlias = dict[str, Any]
-"""A layer: its ``kind`` (fill, heat, line, dot or words) and the data of that kind."""
+"""A layer: its ``kind`` (fill, heat, line, dot or words) and its data."""
 
 CEILING = 1e12
-"""Values beyond look the same, so an axis ends there."""
+"""Ends of an axis: values beyond them are not worth distinguishing."""
 FLOOR = 1e-16
 _LEAST = 2.0  # fewest decades on a logarithmic axis: a single label would not show the scale
 _ABOVE = 0.5  # decades above the highest line
@@ -47,7 +47,7 @@ def _packed(values: Any) -> dict[str, str]:
 
 
 def axis(label: str, low: float, high: float, *, log: bool = False) -> dict[str, Any]:
-    """Label and ends of an axis; a logarithmic one also has its ticks, as values and words."""
+    """Label and ends of an axis; a logarithmic one also has ticks, as values and texts."""
     ends = {"label": label, "low": low, "high": high, "log": log}
     if not log:
         return ends
@@ -75,15 +75,15 @@ def line(
 ) -> Layer:
     """A line, or several with gaps of NaN between them.
 
-    ``dash`` is matplotlib's, ``opacity`` at most 1; ``rim`` draws it over a dark rim, so that it
-    shows on every colour. Without ``words`` it is not in the legend.
+    ``dash`` is that of matplotlib, and ``opacity`` is at most 1. ``rim`` adds a dark rim, so that
+    the line is visible on every colour. A line without ``words`` is not in the legend.
     """
     defaults = {"kind": "line", "dash": "-", "opacity": 1.0, "rim": False}
     return {**defaults, "x": x, "y": y, "colour": colour, "words": words, "width": width, **more}
 
 
 def joined(lines: Iterable[FloatArray]) -> dict[str, Any]:
-    """Lines of (x, y) in a row, with a gap after each."""
+    """Join lines of (x, y), with a gap after each."""
     gap = np.full((1, 2), np.nan)
     points = np.concatenate([part for line in lines for part in (line, gap)] or [gap])
     return {"x": points[:, 0], "y": points[:, 1]}
@@ -99,5 +99,5 @@ def decades(lines: Iterable[Layer], label: str) -> dict[str, Any]:
 
 
 def drawable(values: FloatArray) -> FloatArray:
-    """Values between the floor and the ceiling of an axis, infinite ones at the ceiling."""
+    """Clip values to the ends of an axis; infinite ones lie at the upper end."""
     return np.clip(np.where(np.isfinite(values), values, CEILING), FLOOR, CEILING)

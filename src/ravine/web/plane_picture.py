@@ -1,4 +1,4 @@
-"""The plane of step size and momentum as the page shows it, and as a file to download."""
+"""The plane of step size and momentum, on the page and as a file to download."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from ravine.web.quantities import QUANTITIES, Quantity
 from ravine.web.view import RIGHT, Axis, View
 
 GRID = {False: 36, True: 72}
-"""Points of the borders along an axis: while something moves, and at rest."""
+"""Points along an axis for the borders: while something moves, and at rest."""
 SECTIONS = {False: 2, True: 4}
-"""Subdivisions between them for the border of the costly rung."""
+"""Subdivisions of each interval for the border of the slowest rung."""
 PIXELS = {False: 48, True: 160}
-"""Points along an axis of a quantity in colour."""
+"""Points along an axis for a quantity in colour."""
 
 _LEFT = 1e-3  # least step size αL
 _SHADES = 11  # of the bar in the legend
-_DECADES = 4.0  # of a noise floor or error that the colours span
+_DECADES = 4.0  # decades of a noise floor or error that the colours span
 _BORDERS = ("Q", "axis", "gamma", "ratio", "batch")  # what the regions depend on
 
 
 def plane_key(view: View) -> str:
-    """A key that two views share exactly if their pictures of the plane are the same."""
+    """A key that two views share exactly if their planes look the same."""
     return view.only(*_BORDERS, "colour", *view.needs).query
 
 
@@ -59,7 +59,7 @@ def plane_picture(view: View, *, fine: bool) -> dict[str, Any]:
 
 
 def region_layers(plane: Plane, *, named: bool = True) -> list[Layer]:
-    """Every region filled, and the names in them."""
+    """Every region, filled and labelled."""
     fills = [
         {"kind": "fill", "colour": one.rung.colour, "words": one.rung.region_label}
         | joined(one.rings)
@@ -73,7 +73,7 @@ def region_layers(plane: Plane, *, named: bool = True) -> list[Layer]:
 
 
 def mark_layers(plane: Plane, named: set[str]) -> list[Layer]:
-    """Every marked method; some are labelled, the others are in the legend."""
+    """Every marked method: labelled in the plane, or in the legend."""
     return [
         {"kind": "dot", "x": mark.step, "y": mark.momentum, "words": mark.words,
          "colour": METHODS[mark.key].colour, "marker": METHODS[mark.key].marker,
@@ -84,7 +84,7 @@ def mark_layers(plane: Plane, named: set[str]) -> list[Layer]:
 
 @lru_cache(maxsize=32)
 def _plane(view: View, fine: bool) -> Plane:
-    """The regions, cached: a new colour or point does not compute them again."""
+    """The regions; cached, because a new colour or point does not change them."""
     share = np.linspace(0.0, 1.0, GRID[fine])
     options: dict[str, Any] = {"costly_sections": SECTIONS[fine]}
     options |= {"gamma": view.gamma, "batches": view.batches, "log": view.axis is Axis.LOG}
@@ -100,7 +100,7 @@ def _steps(view: View, share: FloatArray) -> FloatArray:
 
 
 def middles(view: View, pixels: int) -> tuple[FloatArray, FloatArray]:
-    """Step sizes αL and momenta at the middles of all pixels."""
+    """Step sizes αL and momenta at the centres of all pixels."""
     share = (np.arange(pixels) + 0.5) / pixels
     return _steps(view, share), 2.0 * share - 1.0
 
@@ -108,8 +108,8 @@ def middles(view: View, pixels: int) -> tuple[FloatArray, FloatArray]:
 def quantity_map(view: View, pixels: int) -> tuple[FloatArray, float, float]:
     """The quantity in colour over (momenta, steps), and the values at the ends of its colours.
 
-    Rates are as they are, other quantities powers of ten. Where even exact gradients diverge, no
-    number of steps makes a colour meaningful: it is computed if they do not, and NaN otherwise.
+    Rates are on a linear scale, other quantities are logarithms to base 10. Where even exact
+    gradients diverge, no colour is meaningful, and the value is NaN.
     """
     quantity: Quantity = QUANTITIES[view.colour]
     steps, momenta = middles(view, pixels)
@@ -130,7 +130,7 @@ def quantity_map(view: View, pixels: int) -> tuple[FloatArray, float, float]:
 
 
 def _heat(view: View, fine: bool) -> Layer:
-    """One quantity in colour, from the top row of pixels to the bottom one."""
+    """One quantity in colour, from the top row of pixels to the bottom row."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -145,7 +145,7 @@ def _heat(view: View, fine: bool) -> Layer:
 
 
 def draw_plane_figure(view: View) -> Any:
-    """The plane as a figure of matplotlib."""
+    """The plane as a matplotlib figure."""
     plane = _plane(view.only(*_BORDERS), True)
     if view.colour == "regions":
         return plane_figure(plane)

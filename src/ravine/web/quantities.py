@@ -1,4 +1,4 @@
-"""Quantities that the plane can show in colour, each with the function that computes it."""
+"""Quantities that the plane can show in colour, with the functions that compute them."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Quantity:
-    """One thing that the plane can show."""
+    """A quantity that the plane can show."""
 
     name: str
     """Its name in the list."""
     label: str
     """The label of the colour bar."""
     values: Callable[[View, Method], FloatArray]
-    """From a view and a plane of methods to an array."""
+    """Computes an array from a view and a plane of methods."""
     rate: bool = True
     """A rate per step is shown below 1, on a linear scale; anything else on a logarithmic one."""
     needs: tuple[str, ...] = ()
-    """Settings that it depends on, besides those that the regions depend on."""
+    """Settings that it depends on, in addition to those of the regions."""
 
 
 def _rung_rate(rung: Rung, view: View, plane: Method) -> FloatArray:

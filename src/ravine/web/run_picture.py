@@ -1,4 +1,4 @@
-"""The chosen method at work beside SGD: errors over the steps, and paths over four quadratics."""
+"""The chosen method compared with SGD: errors over the steps, and paths on four quadratics."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from ravine.web.picture import Layer, axis, decades, drawable, joined, line
 from ravine.web.view import Example, View
 
 Run: TypeAlias = tuple[list[Layer], str, dict[str, Any] | None]
-"""Lines of errors, what they show, and the paths in the plane if there are two unknowns."""
+"""Lines of errors, what they show, and, with two unknowns, the paths in the plane."""
 
 TURNS = 60
-"""Most steps on the four quadratics: with more, the picture would only shrink."""
+"""Maximum number of steps on the four quadratics: more would only shrink the picture."""
 RUNS = 40
-"""Runs with random draws: enough to see their range, few enough to draw at once."""
+"""Number of runs with random draws: enough to show their range, few enough to draw at once."""
 DIMENSION = 8
 """Dimension of the quadratic with additive noise: a few directions between mu and L."""
 
-_POINTS = 160  # steps at which errors are kept, at most
+_POINTS = 160  # maximum number of steps at which errors are stored
 _FARTHEST = 1e30  # of a path that diverges
 
 
@@ -43,15 +43,15 @@ def run_key(view: View) -> str:
 def run_picture(view: View, *, bound: bool = True) -> dict[str, Any]:
     """Errors of the chosen method and of SGD over the steps.
 
-    Without ``bound`` the one for additive noise is skipped, which may take longer than all the
-    rest. The axes are the same without it.
+    Without ``bound``, the bound for additive noise is skipped: it may take longer than everything
+    else. The axes are the same without it.
     """
     make = {
         Example.TURNING: _turning,
         Example.NOISE: _noisy,
         Example.INCONSISTENT: _inconsistent,
     }[view.example]
-    # Runs that diverge overflow: they are drawn at the ceiling.
+    # Diverging runs overflow; they are drawn at the upper end of the axis.
     with np.errstate(over="ignore", invalid="ignore"):
         lines, label, path = make(view)
         more = _noise_bound(view) if bound and view.example is Example.NOISE else []
@@ -65,9 +65,9 @@ def run_picture(view: View, *, bound: bool = True) -> dict[str, Any]:
 
 
 def _turning(view: View) -> Run:
-    """The loss of the sum of four quadratics; paths in the plane of its unknowns; level lines.
+    """The loss on the sum of four quadratics, paths in the plane of its unknowns, and level lines.
 
-    A level line is an ellipse, √Q as long as it is wide; ``angles`` has its long axis.
+    A level line is an ellipse, √Q times as long as it is wide; ``angles`` has its long axis.
     """
     problem = turning_quadratics(1.0, view.Q)
     steps = np.arange(TURNS + 1.0)
@@ -89,7 +89,7 @@ def _turning(view: View) -> Run:
 
 
 def _visits(K: int) -> FloatArray:
-    """Steps at which errors are recorded: all of a short run, evenly spaced over a long one."""
+    """Steps at which errors are recorded: all of a short run, evenly spaced ones of a long run."""
     return np.unique(np.linspace(0, K, min(K + 1, _POINTS)).round().astype(np.int64))
 
 
@@ -116,7 +116,7 @@ def _noisy(view: View) -> Run:
 
 
 def _noise_bound(view: View) -> list[Layer]:
-    """The bound for additive noise, which counts the noise of all coordinates together."""
+    """The bound for additive noise; it adds up the noise of all coordinates."""
     problem = worst_case_quadratic(Q=view.Q, d=DIMENSION)
     bound = additive_noise(view.curvature, view.method).envelope(
         steps=view.K,
@@ -158,7 +158,7 @@ def _sgd_moment(view: View) -> FloatArray:
 def _runs_and_means(
     at: FloatArray, squares: FloatArray, exact: FloatArray, plain: FloatArray
 ) -> list[Layer]:
-    """Thin lines for the runs, thick ones for their mean, for the expected one, and for SGD's."""
+    """Thin lines for the runs, thick ones for their mean, the expected mean and SGD's mean."""
     kept = drawable(squares)
     runs = joined(np.stack([at, one], axis=1) for one in kept.T)
     return [
@@ -170,7 +170,7 @@ def _runs_and_means(
 
 
 def _bound(at: FloatArray, values: FloatArray) -> list[Layer]:
-    """The bound, where there is one."""
+    """The bound, if there is one."""
     if not np.isfinite(values).any():
         return []
 

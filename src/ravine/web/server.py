@@ -1,4 +1,4 @@
-"""The page's server: what it serves, to whom, and what it refuses."""
+"""The page's server: its routes, who may use it, and what it refuses."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ravine.web.plane_picture import draw_plane_figure, plane_csv
 from ravine.web.view import parse
 
 UPLOAD_BYTES = 64 << 20
-"""Largest table that may be dropped on the page."""
+"""Maximum size in bytes of a table dropped on the page."""
 SECONDS = 30.0
-"""Seconds for a diagnosis: people are waiting."""
+"""Seconds for a diagnosis, because the user is waiting."""
 FILES = {"csv": "text/csv", "svg": "image/svg+xml", "pdf": "application/pdf"}
 """Formats in which the plane can be downloaded."""
 
@@ -35,10 +35,10 @@ _HEADERS = {
 
 
 def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
-    """The page as a Flask app that answers requests for this host and port alone."""
+    """The page as a Flask app that answers only requests for this host and port."""
     app = Flask(__name__, static_folder="assets", template_folder="assets")
     app.config["MAX_CONTENT_LENGTH"] = UPLOAD_BYTES
-    # Another site's name may resolve to this machine, so only requests for our own names are
+    # Another site's name may resolve to this machine, so only requests for these names are
     # answered.
     names = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
 
@@ -65,7 +65,7 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
 
 
 def _prepare() -> None:
-    """Load the imports for pictures, and cache the first one, before a browser asks for it."""
+    """Import what pictures need, and cache the first one, before a browser requests it."""
     answer({"calm": 1})
     answer({"settings": {"colour": "floor"}})
     for variance in (0.0, 1.0):
@@ -80,7 +80,7 @@ def _json(value: Any) -> Response:
 
 
 def _wanted() -> dict[str, Any]:
-    """The object that the request holds."""
+    """The JSON object of the request."""
     wanted = request.get_json(silent=True)
     if not isinstance(wanted, dict):
         abort(400)
@@ -107,7 +107,7 @@ def _connect_explore(app: Flask) -> None:
 
     @app.get("/claims")
     def claims() -> Response:
-        # The claims import all figures, which nothing else on the page needs.
+        # Imported here: the claims import all figures, which nothing else on the page needs.
         from ravine.web.claims import claim_list
 
         return _json(claim_list())
@@ -119,7 +119,7 @@ def _connect_jobs(app: Flask) -> None:
 
     @app.post("/jobs")
     def start() -> Response:
-        """Begin long work; a table to diagnose is the body of the request."""
+        """Start a job; a table to diagnose is the body of the request."""
         content = request.get_data()
         options = request.args.to_dict() | {"seconds": SECONDS}
         if options.get("task") not in TASKS:
@@ -133,7 +133,7 @@ def _connect_jobs(app: Flask) -> None:
 
     @app.post("/jobs/<name>")
     def ask(name: str) -> Response:
-        """Ask for more, and wait for the answer."""
+        """Send a job a further request, and wait for the answer."""
         job = jobs.get(name)
         wanted = _wanted()
         return _json({"answer": "" if job is None else job.ask(wanted)})

@@ -1,4 +1,4 @@
-"""Every setting of the page: its meaning, its range, its form in an address, and presets."""
+"""Every setting of the page: its meaning, its range and its form in an address; presets."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Axis(Choice):
 
 @dataclass(frozen=True)
 class Control:
-    """A setting that is a number: its label, its range, and when it matters."""
+    """A numeric setting: its label, its range, and when it matters."""
 
     label: str
     help: str
@@ -53,12 +53,13 @@ class Control:
     low: float
     high: float
     slider: str = "linear"
-    """How its slider moves: "linear"; "log", from ``first``; or "" if it has none."""
+    """Scale of its slider: "linear", "log" (from ``first``), or "" without a slider."""
     whole: bool = False
     first: float = 0.0
-    """Left end of a logarithmic slider; if ``low`` is less, the slider jumps there from it."""
+    """Left end of a logarithmic slider; below it, the slider jumps to ``low`` if that is
+    smaller."""
     examples: tuple[Example, ...] = ()
-    """Examples whose run depends on it; empty if the regions do."""
+    """Examples whose runs depend on it; empty if the regions depend on it."""
 
     @property
     def rule(self) -> str:
@@ -111,18 +112,18 @@ CONTROLS: dict[str, Control] = {
         "look-ahead γ", "Where gradients are taken; empty: β (Nesterov's).", -2.0, 2.0, slider=""
     ),
 }  # fmt: skip
-"""Settings that are numbers, in the order of the page."""
+"""Numeric settings, in the order of the page."""
 
 _SEED = Control("seed", "Seed of all random draws.", 0, 2**31, whole=True)
 CHOICES: dict[str, type[Choice]] = {
     "tab": Tab, "axis": Axis, "example": Example, "sampling": Sampling,
 }  # fmt: skip
-"""Settings that are one of a few names, besides the quantity in colour."""
+"""Settings with a few named values, other than the quantity in colour."""
 
 
 @dataclass(frozen=True)
 class View:
-    """Every setting of the page. Defaults are not in the address.
+    """Every setting of the page; the address omits defaults.
 
     ``step`` is alpha L, in units of mu = 1 and L = Q. ``gamma`` is None for Nesterov's look-ahead.
     """
@@ -155,7 +156,7 @@ class View:
 
     @property
     def batches(self) -> Batches:
-        """Options of the rungs that depend on single terms and batches."""
+        """Options for the rungs that depend on single terms and batches."""
         largest = None if self.ratio == 1.0 else self.ratio * self.Q
         return Batches(L_max=largest, batch_size=self.batch)
 
@@ -166,7 +167,7 @@ class View:
 
     @property
     def active(self) -> list[str]:
-        """Settings that change something in this view: the others are hidden."""
+        """Settings that affect this view; the others are hidden."""
         examples = {name: one.examples for name, one in CONTROLS.items()} | {"sampling": _SUM}
         return [
             name
@@ -176,7 +177,7 @@ class View:
 
     @property
     def query(self) -> str:
-        """The query of the address: every setting that is not at its default."""
+        """The query of the address: every setting that differs from its default."""
         changed = {
             name: "" if value is None else str(value)
             for name, value in vars(self).items()
@@ -186,7 +187,7 @@ class View:
 
     @property
     def typed(self) -> dict[str, str]:
-        """Every setting as the text in its box or list.
+        """Every setting as the text of its box or list.
 
         Examples
         --------
@@ -196,7 +197,7 @@ class View:
         return {name: _typed(value) for name, value in vars(self).items()}
 
     def only(self, *names: str) -> View:
-        """The view with everything but these settings at its default."""
+        """The view with these settings, all others at their defaults."""
         return View(**{name: getattr(self, name) for name in names})
 
 
@@ -233,7 +234,7 @@ def _read(name: str, value: Any) -> Any:
 
 
 def _typed(value: Any) -> str:
-    """A setting as the text in its box: short if nothing is lost, otherwise every digit."""
+    """A setting as the text of its box: short if that loses nothing, otherwise with every digit."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -245,14 +246,14 @@ def _typed(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Preset:
-    """Settings with a name; ``method`` puts the point at well-known parameters."""
+    """Settings with a name; ``method`` moves the point to well-known parameters."""
 
     name: str
     method: Callable[[Curvature], Method]
     settings: dict[str, Any] = field(default_factory=dict)
 
     def applied(self, view: View) -> View:
-        """The view with what the preset sets; the condition number stays unless it has its own."""
+        """The view with the settings of the preset; the condition number stays if it has none."""
         ratio = float(self.settings.get("Q", view.Q))
         point = self.method(Curvature(1.0, ratio))
         own = {

@@ -21,16 +21,16 @@ from ravine.engine.restart import NEVER
 from ravine.engine.spec import Spec
 
 MOST_COORDINATES = 512
-"""A thread keeps six numbers a coordinate: more would not fit beside those of the others."""
+"""Maximum number of coordinates; a thread stores six numbers for each, and all threads must fit."""
 _THREADS = 2 if SIMULATED else 128
 _WHOLE_THREADS = 2 if SIMULATED else 64
 _MOST_IN_REGISTERS = {"float32": 100, "float64": 64}
-"""Weights whose values and gradient fit the 255 registers of a thread."""
-_ORDERS = 1 << 31  # bytes of orders in a launch, at most
+"""Maximum number of weights whose values and gradients fit into the 255 registers of a thread."""
+_ORDERS = 1 << 31  # maximum bytes of orders in a launch
 
 
 def lacking(spec: Spec) -> str | None:
-    """Name what the CPU's kernel can do and this one cannot, or return None."""
+    """Name what only the CPU's kernel can do for this sweep, or return None."""
     d = spec.problem.dimension
     if d > MOST_COORDINATES:
         is_sum = is_quadratic_sum(spec)
@@ -43,7 +43,7 @@ def lacking(spec: Spec) -> str | None:
 
 
 def layout_for(spec: Spec, given: Sum) -> FiniteSumLayout:
-    """Gather what is known of a sum and its rules when a kernel is compiled."""
+    """Collect the properties of a sum and its rules that are fixed when a kernel is compiled."""
     terms, rules = given.terms, given.rules
     kind, extras = kind_of(terms, rules)
     of_kind: dict[str, Any] = {}
@@ -72,7 +72,7 @@ def layout_for(spec: Spec, given: Sum) -> FiniteSumLayout:
 
 
 def whole_layout_for(spec: Spec, given: Sum) -> WholeGradientLayout | None:
-    """The same for whole gradients in registers; None where these do not serve."""
+    """The same for whole gradients in registers; None if they cannot be used."""
     data, rules = given.terms, given.rules
     if kind_of(data, rules)[0] != WHOLE or rules.restart != NEVER:
         return None
@@ -88,13 +88,13 @@ def whole_layout_for(spec: Spec, given: Sum) -> WholeGradientLayout | None:
         noisy=rules.sigma > 0.0,
         with_sup=given.plan.with_sup,
         single=single,
-        # More threads then fit beside each other, for a few numbers that leave the registers.
+        # More threads then fit side by side, at the cost of a few numbers outside the registers.
         registers=168 if single else None,
     )
 
 
 class FiniteSumLauncher:
-    """Runs the tiles of one sweep; what they have in common is put on the device once."""
+    """Runs the tiles of one sweep; shared data are copied to the device once."""
 
     repeats_outside = False
 
@@ -105,7 +105,7 @@ class FiniteSumLauncher:
         self._given = given
         self._axes = put_axes(queue, spec)
         self._setting = given.setting._replace(edges=queue.put("edges", given.setting.edges))
-        # At least one entry of the order of a trajectory.
+        # The order of a trajectory has at least one entry.
         self._entries = max(1, order_size(rules.sampling, rules.terms, rules.batch))
         whole = whole_layout_for(spec, given)
         self._whole = whole is not None
@@ -117,12 +117,12 @@ class FiniteSumLauncher:
             self._arguments = self._all_arguments(queue)
 
     def launch(self, queue: WorkQueue, first: int, last: int) -> Any:
-        """Queue the pixels first..last-1; return the fields, (trajectories, fields), to come."""
+        """Queue the pixels first..last-1; return the future fields, (trajectories, fields)."""
         repeats = self._spec.repeats
         count = (last - first) * repeats
         bins = self._given.setting.edges.size - 1
         fields = queue.buffer("fields", (count, len(FIELDS)), np.float64)
-        # Bins and orders of a launch fit the buffers.
+        # Bins and orders of a launch must fit into the buffers.
         for start, stop in batches(
             count, max(bins, self._entries * 4 * (1 << 30) // (8 * _ORDERS))
         ):
@@ -132,7 +132,7 @@ class FiniteSumLauncher:
         return fields
 
     def _run(self, queue: WorkQueue, first: int, out: Any) -> None:
-        """Queue the trajectories from the number ``first`` on in one launch, and their measures."""
+        """Queue the trajectories from number ``first`` on in one launch, and their measures."""
         given, spec = self._given, self._spec
         n = int(out.shape[0])
         runs = new_runs(queue, n, given.setting.edges.size - 1, cleared=True)

@@ -1,9 +1,9 @@
-"""The GPU's kernels for finite sums, of quadratics and of linear models: a thread a trajectory.
+"""GPU kernels for finite sums of quadratics and linear models: one thread per trajectory.
 
-A step is the source of the CPU's kernel with one lane. What is known when a kernel is compiled is
-in its ``FiniteSumLayout``: the state then fits registers where the dimension is small. Orders for
-reshuffling stay in device memory. ``whole_gradient_kernel`` is much faster where it serves: for
-whole gradients of linear models with few weights, without restarts.
+A step is the source of the CPU's kernel with one lane. Everything that is known at compile time is
+in its ``FiniteSumLayout``, so that the state fits into registers for small dimensions. Orders for
+reshuffling stay in device memory. ``whole_gradient_kernel`` is much faster for whole gradients of
+linear models with few weights, without restarts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class FiniteSumLayout(NamedTuple):
     sampling: int
     restart: int
     with_noise: bool
-    chunk: int  # steps between two looks at whether a run can end
+    chunk: int  # steps between two checks whether a run can end
     single: bool  # whether the state is in single precision
     with_sup: bool  # whether the sup-norm is wanted
     shared: bool = False  # of quadratics: whether the terms are rows of eigenvalues
@@ -45,12 +45,12 @@ class FiniteSumLayout(NamedTuple):
     features: int = 0  # of a linear model
     outputs: int = 0
     loss: int = 0
-    sizes: tuple[int, int, int] = (0, 0, 0)  # what linear models need besides
+    sizes: tuple[int, int, int] = (0, 0, 0)  # further properties of linear models
 
 
 @cache
 def terms_of(layout: FiniteSumLayout) -> Any:
-    """Make a function that gathers the terms of a sum, with what is known of them as constants."""
+    """Make a function that collects the terms of a sum, with known properties as constants."""
     if layout.kind == QUADRATIC:
         shared, with_slopes = layout.shared, layout.with_slopes
 
@@ -78,10 +78,10 @@ def terms_of(layout: FiniteSumLayout) -> Any:
 
 @cache
 def runs_trajectory(layout: FiniteSumLayout) -> Any:
-    """Make a function that runs one trajectory and writes what is measured of it."""
+    """Make a function that runs one trajectory and writes its records."""
     d, batch, chunk, with_sup = layout.d, layout.batch, layout.chunk, layout.with_sup
     real = np.float32 if layout.single else np.float64
-    # Parameters and errors of a linear model are in double precision always.
+    # Parameters and errors of a linear model are always in double precision.
     wide = real if layout.kind == QUADRATIC else np.float64
     workspace_size = d * ROWS
     streams = 4 * d if layout.with_noise else 1

@@ -1,7 +1,7 @@
 """Groups of 8, 16 or 32 neighbouring threads that run a trajectory together.
 
-Threads of a group exchange numbers through registers. Numba's simulator has no such exchange; there
-it goes through memory, with all threads of the block in step.
+Threads of a group exchange numbers through registers. Numba's simulator cannot do that; there they
+use memory, with all threads of the block in step.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 from ravine.engine.cuda.source import SIMULATED, cuda, device_function
 
 STEPS = 8
-"""Steps between two looks at the errors, one for each of eight threads."""
+"""Steps between two checks of the errors, one for each of eight threads."""
 
 FAR = np.int32(2**31 - 1)
 """A step that no run reaches."""
 
 
 class QuadraticLayout(NamedTuple):
-    """how trajectories are divided among threads; known when a kernel is compiled."""
+    """How trajectories are divided among threads; known at compile time."""
 
     threads: int  # of a block
     lanes: int  # threads of a group: 8, 16 or 32
@@ -30,7 +30,7 @@ class QuadraticLayout(NamedTuple):
     single: bool  # whether the state is in single precision
     nesterov: bool  # whether noise is shared and the look-ahead is the momentum
     with_sup: bool  # whether the sup-norm is wanted
-    registers: int | None  # of a thread, at most
+    registers: int | None  # of a thread, maximum
 
     @property
     def real(self) -> Any:
@@ -39,7 +39,7 @@ class QuadraticLayout(NamedTuple):
 
 
 _ALL = 0xFFFFFFFF
-_BLOCK = 1024  # threads of a block, at most
+_BLOCK = 1024  # maximum threads of a block
 
 if SIMULATED:
 
@@ -74,7 +74,7 @@ else:
 
 @device_function
 def merge(low: Any, high: Any, upper: bool, distance: int) -> Any:
-    """Add up two rows of partial sums over two threads: one keeps the first, one the second."""
+    """Add up two rows of partial sums over two threads; each keeps one of the rows."""
     return (high if upper else low) + exchange(low if upper else high, distance)
 
 
@@ -155,12 +155,12 @@ def record_steps(
     square: Any, lane: Any, k: Any, steps: Any, at: Any, size: Any, factor: float, bound: Any,
     zero: Any, levels: Any, bin_of: Any, bins: Any, before: Any,
 ) -> Any:  # fmt: skip
-    """Add the squared error of step ``k + 1 + lane`` to its bin; every thread of a group has one.
+    """Add the squared error of step ``k + 1 + lane``, one per thread of a group, to its bin.
 
-    Bins are runs of 1, 2, 4 or at least 8 steps (``levels`` 0 to 3), beginning at multiples of
-    their width, rows of ``size`` trajectories. ``before`` is what the last call
-    returned: the first step of this thread beyond the bound, or 0; its bin, and the sum so far.
-    Only the store is conditional: the compiler can mix all this with the steps that follow.
+    Bins have 1, 2, 4 or at least 8 steps (``levels`` 0 to 3), start at multiples of their width,
+    and are rows of ``size`` trajectories. ``before`` is the result of the last call: the first step
+    of this thread beyond the bound, or 0; its bin, and the sum so far. Only the store is
+    conditional, so the compiler can interleave this with the next steps.
     """
     diverged, last_bin, so_far = before
     step = np.int32(k + np.int32(1) + (lane & np.int32(7)))

@@ -1,12 +1,12 @@
-"""Compiled GPU kernels, kept on disk: the next process need not compile them again.
+"""Compiled GPU kernels on disk, so that the next process need not compile them again.
 
-A file holds one kernel for arguments of certain types, machine code included. Its name is a digest
-of all that it depends on: the sources of the engine, the kernel's own name, those types, the
-versions of Numba and of numba-cuda, and the architecture of the GPU. A file that cannot be loaded
-does not count and is replaced.
+A file contains one kernel for arguments of certain types, including machine code. Its name is a
+digest of everything that it depends on: the sources of the engine, the name of the kernel, the
+types, the versions of Numba and numba-cuda, and the architecture of the GPU. A file that cannot be
+loaded is ignored and replaced.
 
-Numba's own cache does not serve here. It tells kernels apart by the pickled bytes of all that they
-enclose, and the functions inside ours are pickled differently in each process.
+Numba's own cache does not work here: it distinguishes kernels by the pickled bytes of their
+closures, and the functions inside are pickled differently in each process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SOURCES = (*COMPILED, "engine/cuda", "engine/repeats.py")
 
 
 def kernel_folder() -> Path:
-    """Return where kernels are kept: in ``NUMBA_CACHE_DIR`` if that is set, else the user's cache.
+    """Return the folder of kernels: in ``NUMBA_CACHE_DIR`` if set, else in the user's cache.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def _made_with() -> bytes:
 
 
 class KernelCache(NullCache):  # type: ignore[misc]
-    """The cache of one kernel, as Numba's dispatcher asks for it."""
+    """The cache of one kernel, with the interface of Numba's dispatcher."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -64,16 +64,16 @@ class KernelCache(NullCache):  # type: ignore[misc]
         return kernel_folder() / f"{hashlib.sha256(_made_with() + what).hexdigest()[:40]}.kernel"
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Return the kernel for a signature, or None where it has to be compiled."""
+        """Return the kernel for a signature, or None if it must be compiled."""
         path = self.path_for(signature, context.codegen().magic_tuple())
         try:
             kernel: Any = import_module("numba.cuda.dispatcher")._Kernel
             return kernel._rebuild(**pickle.loads(path.read_bytes()))
-        except Exception:  # whatever is in the file, or no file: compile
+        except Exception:  # missing or damaged file: compile
             return None
 
     def save_overload(self, signature: Any, kernel: Any) -> None:
-        """Keep a compiled kernel, where the folder can be written to."""
+        """Store a compiled kernel, if the folder can be written to."""
         serialize: Any = import_module("numba.cuda.serialize")
         path = self.path_for(signature, kernel.codegen.magic_tuple())
         try:

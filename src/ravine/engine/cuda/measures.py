@@ -1,7 +1,7 @@
 """Measures of runs on the GPU, from bins of squared errors to means over repeats.
 
-The measures are taken by the source of ``ravine.engine.measures``, one thread a trajectory, and
-reduced to the variables of ``ravine.engine.repeats``, so that only these travel back.
+The source of ``ravine.engine.measures`` computes the measures, one thread per trajectory. They are
+reduced to the variables of ``ravine.engine.repeats``, so that only these are copied back.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ravine.engine.measures import (
 from ravine.engine.repeats import EARLIEST, ERROR, LARGEST, ROOT_ERROR, ROOT_MEAN, SHARE, VARIABLES
 
 _THREADS = 128
-_ROOM = 1 << 30  # bytes of bins in a launch, at most
+_ROOM = 1 << 30  # maximum bytes of bins in a launch
 _DIVERGED = int(Outcome.DIVERGED)
 
 gpu_summarise_lane = on_device(summarise_lane)
@@ -40,15 +40,15 @@ def batches(trajectories: int, bins: int) -> Iterator[tuple[int, int]]:
 
 
 def bins_of_steps(edges: Integers) -> npt.NDArray[np.int32]:
-    """The bin that each of the steps 0..edges[-1] falls into; step 0 counts to the first."""
+    """The bin of each step 0..edges[-1]; step 0 counts to the first."""
     steps = np.arange(edges[-1] + 1)
     return np.maximum(np.searchsorted(edges, steps) - 1, 0).astype(np.int32)
 
 
 def bin_levels(steps: int, chunk: int) -> npt.NDArray[np.int32]:
-    """For each chunk of steps the binary logarithm of the width of its bins, at most the chunk's.
+    """For each chunk of steps, the binary logarithm of the width of its bins, up to its own.
 
-    The last bin counts as wide as it would be in a longer run.
+    The last bin counts with its width in a longer run.
     """
     most = chunk.bit_length() - 1
     edges = bin_edges(max(chunk, 1 << (steps - 1).bit_length()))
@@ -58,16 +58,16 @@ def bin_levels(steps: int, chunk: int) -> npt.NDArray[np.int32]:
 
 
 class Runs(NamedTuple):
-    """Results of the kernels for the measures, on the device."""
+    """Records of the kernels for the measures, on the device."""
 
-    bins: Any  # flat: a row of trajectories for each bin, by which kernels save registers
+    bins: Any  # flat, with a row of trajectories per bin, to save registers
     latest: Any  # squared errors after the last step
     when: Any  # steps at which runs diverged, or 0
     sup: Any  # sums of sup-norms
 
 
 def new_runs(queue: WorkQueue, trajectories: int, bins: int, *, cleared: bool) -> Runs:
-    """Allocate buffers for runs; ``cleared`` where a kernel does not write all of it."""
+    """Allocate buffers for runs; ``cleared`` if a kernel does not write all of them."""
     runs = Runs(
         queue.buffer("bins", (bins * trajectories,), np.float64),
         queue.buffer("latest", (trajectories,), np.float64),
@@ -93,7 +93,7 @@ def clear(array: Any, stream: Any) -> None:
     _clear[-(-array.shape[0] // _THREADS), _THREADS, stream](array)
 
 
-# With 64 registers all threads of a tile fit the GPU at once.
+# With 64 registers, all threads of a tile fit on the GPU at once.
 @kernel_function("summarise", 64)
 def _summarise(
     edges: Any, start_square: Any, noisy: Any, tiny: Any, samples: Any, bins: Any, latest: Any,
@@ -118,7 +118,7 @@ def _summarise(
 def summarise(queue: WorkQueue, runs: Runs, setting: Setting, out: Any) -> None:
     """Queue the measures of finished runs, into ``out`` (trajectories, fields).
 
-    The edges of ``setting`` are on the device; the bins are used up.
+    The edges of ``setting`` are on the device; the bins are overwritten.
     """
     n = int(out.shape[0])
     _summarise[-(-n // _THREADS), _THREADS, queue.stream](*setting, *runs, out)
@@ -174,7 +174,7 @@ def _reduce(fields: Any, repeats: Any, across: Any, along: Any, rows: Any, out: 
     elif how == SHARE:
         result = hits / repeats
     elif how >= ERROR:
-        # Deviations from the mean, squared: their sum loses no digits that way.
+        # Squared deviations from the mean, whose sum loses no digits.
         square = 0.0
         for r in range(repeats):
             value = fields[pixel * across + r * along, field]
@@ -195,7 +195,7 @@ def reduced(
 ) -> Any:
     """Queue the reduction of fields [trajectories, fields]; return the array (variables, pixels).
 
-    ``outer`` says that all pixels of a repeat come before those of the next.
+    With ``outer``, all pixels of a repeat come before those of the next.
     """
     variables = int(rows.shape[0])
     across = 1 if outer else repeats

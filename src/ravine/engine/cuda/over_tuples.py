@@ -1,6 +1,6 @@
-"""Loops over tuples, unrolled: straight code whose variables stay in registers.
+"""Unrolled loops over tuples: straight-line code with variables in registers.
 
-A function for n entries is made of one for the first and one for the other n - 1.
+A function for n entries combines one for the first entry with one for the other n - 1.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ravine.engine.cuda.source import device_function
 def mapped(count: int, one: Any) -> Any:
     """Make a function that gathers ``one(a, b, at, common)`` for the entries of two tuples.
 
-    ``at`` counts up from one entry to the next; ``common`` is the same for all.
+    ``at`` counts the entries; ``common`` is the same for all.
     """
 
     @device_function
@@ -60,7 +60,7 @@ def folded(count: int, one: Any) -> Any:
 def carried(count: int, one: Any) -> Any:
     """Make a function that carries a value through two tuples and gathers an entry at each step.
 
-    ``one(so_far, a, b, at, common)`` returns the value that goes on, and the entry.
+    ``one(so_far, a, b, at, common)`` returns the value to pass on, and the entry.
     """
 
     @device_function

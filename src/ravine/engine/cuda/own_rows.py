@@ -1,7 +1,7 @@
-"""Values that differ between trajectories, computed on the GPU from the number of the pixel.
+"""Values that differ between trajectories, computed on the GPU from the pixel number.
 
-The same numbers, by the same formulas, as ``new_trajectories`` of the CPU's ``quadratic_kernel``
-and ``new_tile`` of its ``finite_sum``: see there for what they mean.
+The same numbers by the same formulas as ``new_trajectories`` of the CPU's ``quadratic_kernel`` and
+``new_tile`` of its ``finite_sum``, which explain them.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from ravine.engine.spec import Spec
 
 ALPHA, BETA, GAMMA, LOOK, AHEAD, UNIT, FACTOR, BOUND, SCALE = range(9)
 """Rows of a quadratic: the method, 1 + gamma, gamma / (1 + gamma), one over the unit of the state,
-from recorded squares to squared errors, the largest recorded square, and the size of noise."""
+the factor from recorded squares to squared errors, the largest recorded square, and the size of the
+noise."""
 
 ROWS = 9
 
 
 def put_axes(queue: WorkQueue, spec: Spec) -> tuple[Any, Any, Any]:
-    """Put alphas, betas and gammas, one for each pixel or none, on the device."""
+    """Copy alphas, betas and gammas (one per pixel, or none) to the device."""
     gammas = np.empty(0)
     if spec.gammas is not None:
         gammas = np.ascontiguousarray(np.broadcast_to(spec.gammas, spec.shape)).ravel()
@@ -44,10 +45,10 @@ def fill_rows(
 ) -> None:  # fmt: skip
     """Fill the rows of the trajectories of pixels ``first``, ``first`` + 1, ...
 
-    Trajectories are the ``repeats`` of one pixel after those of another; where ``repeats`` is 1
-    they are the ones numbered ``repeat``. ``root`` is sqrt(d), ``most`` the largest number of the
-    state's format, ``least`` the smallest 1 + gamma that is divided by, and ``still`` the unit
-    where alpha is zero and nothing moves. What a run adds to or may leave alone is set to zero.
+    Trajectories are the ``repeats`` of one pixel after those of another; if ``repeats`` is 1, they
+    are those with the number ``repeat``. ``root`` is sqrt(d), ``most`` the largest number of the
+    state's format, ``least`` the smallest 1 + gamma used as a divisor, and ``still`` the unit if
+    alpha is zero and nothing moves. Records that a run adds to or may not write are set to zero.
     """
     at = cuda.grid(1)
     if at >= own.shape[1]:
@@ -78,7 +79,7 @@ def fill_rows(
     own[AHEAD, at] = gamma / look
     own[UNIT, at] = 1.0 / unit
     own[FACTOR, at] = factor
-    # In the kernel's precision an overflow is infinite, and beyond the largest number there is.
+    # In the kernel's precision an overflow is infinite, and so above the largest number.
     own[BOUND, at] = min(limit / factor, most)
     own[SCALE, at] = -alpha * sigma if mode == INDEPENDENT else 0.0
     identity[at] = np.uint64(pixel) | (np.uint64(number) << np.uint64(32))
@@ -93,8 +94,8 @@ def fill_sum_rows(
 ) -> None:  # fmt: skip
     """Fill alpha, beta and gamma, the limit and the identity of trajectories ``first``, ...
 
-    Trajectories are the ``repeats`` of one pixel after those of another. Without ``own_streams``
-    all pixels have the streams of pixel 0.
+    Trajectories are the ``repeats`` of one pixel after those of another. Without ``own_streams``,
+    all pixels use the streams of pixel 0.
     """
     at = cuda.grid(1)
     if at >= limit.size:

@@ -1,8 +1,8 @@
-"""Running the tiles of a sweep on the GPU, one behind the other without a gap.
+"""Run the tiles of a sweep on the GPU, one after the other without gaps.
 
-Queues take turns. While the tile of one is computed, the results of another's travel back and are
-handed on, and its next tile is asked for: the GPU does not wait for this side. With three, one tile
-is there to begin when this side takes longer than the GPU needs for one.
+Queues take turns. While the tile of one queue is computed, the results of another are copied back
+and passed on, and its next tile is requested, so the GPU never waits for the host. With three
+queues, a tile is ready even if the host takes longer than the GPU needs for one.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Launcher(Protocol):
     """Runs the trajectories of one sweep's tiles."""
 
     repeats_outside: bool
-    """Whether all pixels of a repeat come before those of the next, or the repeats of a pixel
-    before those of the next pixel."""
+    """Whether all pixels of a repeat come before those of the next repeat, instead of all repeats
+    of a pixel before those of the next pixel."""
 
     def launch(self, queue: WorkQueue, first: int, last: int) -> Any:
         """Queue the pixels first..last-1; return the fields, (trajectories, fields), to come."""
@@ -38,8 +38,8 @@ def run_tiles(
 ) -> Iterator[tuple[Tile, Part]]:
     """Run tiles; yield each with the variables of its pixels.
 
-    ``new_launcher`` puts what tiles have in common on the GPU, in the buffers of its queue. The
-    variables lie in memory that the next tile uses again: copy what you keep.
+    ``new_launcher`` copies shared data to the GPU, into the buffers of its queue. The next tile
+    reuses the memory of the variables, so copy what you keep.
     """
     names = variable_names(spec.measures, spec.repeats)
 

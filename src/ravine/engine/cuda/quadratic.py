@@ -31,15 +31,15 @@ from ravine.engine.kernels.quadratic_kernel import (
 from ravine.engine.measures import FIELDS
 from ravine.engine.spec import Spec
 
-_MOST = 13  # coordinates of a thread whose state fits its registers
+_MOST = 13  # coordinates of a thread whose state fits into its registers
 _TOGETHER = 26  # coordinates of a thread in all trajectories of its group, where noise is shared
 _WIDEST = 32  # threads of a group
 _THREADS = 128  # of a block
 MOST_COORDINATES = 1024
-"""A group of 32 threads with more of them would spend minutes in the compiler."""
-# With these, more threads fit beside each other than the compiler would choose.
+"""Maximum number of coordinates; more would take minutes to compile."""
+# With these register limits, more threads fit side by side than the compiler would choose.
 _REGISTERS = 168  # with noise, in single precision
-_NOISE = 1 << 28  # bytes of shared noise that is kept for all repeats, at most
+_NOISE = 1 << 28  # maximum bytes of shared noise that is stored for all repeats
 
 
 def lacking(spec: Spec) -> str | None:
@@ -62,7 +62,7 @@ def layout_for(spec: Spec, mode: int) -> QuadraticLayout:
 
     coordinates = -(-d // lanes)
     trajectories = 1
-    # The sup-norm is taken of one trajectory at a time.
+    # The sup-norm is computed for one trajectory at a time.
     several = mode == SHARED and not with_sup
     while several and trajectories < 4 and 2 * trajectories * coordinates <= _TOGETHER:
         trajectories *= 2
@@ -109,7 +109,7 @@ class QuadraticLauncher:
         repeats = self._spec.repeats
         pixels = last - first
         fields = queue.buffer("fields", (pixels * repeats, len(FIELDS)), np.float64)
-        # Noise is shared among the trajectories of one repeat: there a launch holds only these.
+        # Noise is shared among the trajectories of one repeat, so a launch contains only these.
         inside = 1 if self._mode == SHARED else repeats
         for repeat in range(repeats // inside):
             for start, stop in batches(pixels, self._bins * inside):
@@ -126,7 +126,7 @@ class QuadraticLauncher:
     def prepared(
         self, queue: WorkQueue, first: int, last: int, repeat: int
     ) -> tuple[Callable[[], None], Runs]:
-        """Queue the set-up of pixels, all their repeats or one; return the launch and its runs."""
+        """Queue the setup of pixels with all repeats or one; return the launch and its runs."""
         inside = 1 if self._mode == SHARED else self._spec.repeats
         n = (last - first) * inside
         # A run without noise may end before its last bin.
@@ -160,10 +160,10 @@ class QuadraticLauncher:
         return launch, runs
 
     def _own_constants(self, distance: float) -> tuple[Any, ...]:
-        """What ``fill_rows`` makes the rows of all trajectories with."""
+        """The constants with which ``fill_rows`` computes the rows of all trajectories."""
         spec = self._spec
         single = self._layout.single
-        # As in ``new_trajectories``, where the reasons stand.
+        # As in ``new_trajectories``, which gives the reasons.
         least = 1e-8 if single else 1e-17
         still = (1e-12 if single else 1e-20) * distance if distance > 0.0 else 1e-100
         sigma = float(np.sqrt(spec.sigma2))
@@ -171,12 +171,12 @@ class QuadraticLauncher:
         return self._mode, distance, sigma, root, float(np.finfo(spec.dtype).max), least, still
 
     def _noise_size(self) -> int:
-        """Numbers of noise of one repeat, in whole chunks of eight steps."""
+        """Count of noise numbers of one repeat, in whole chunks of eight steps."""
         width = self._layout.lanes * self._layout.coordinates
         return -(-self._spec.steps // STEPS) * width * STEPS
 
     def _drawn_noise(self, queue: WorkQueue) -> list[Any]:
-        """Draw the shared noise of all repeats, or none where that would take too much memory."""
+        """Draw the shared noise of all repeats, or none if that would take too much memory."""
         repeats = self._spec.repeats
         if self._noise_size() * np.dtype(self._spec.dtype).itemsize * repeats > _NOISE:
             return []
@@ -184,7 +184,7 @@ class QuadraticLauncher:
         return [self._draw(queue, f"noise {repeat}", repeat) for repeat in range(repeats)]
 
     def _draw(self, queue: WorkQueue, name: str, repeat: int) -> Any:
-        """Queue the drawing of the noise that the trajectories of a repeat share."""
+        """Queue the shared noise of a repeat."""
         noise = queue.buffer(name, (self._noise_size(),), self._spec.dtype)
         clear(noise, queue.stream)
         width = self._layout.lanes * self._layout.coordinates

@@ -1,10 +1,10 @@
-"""The kernel for quadratics whose trajectories have noise of their own, or none.
+"""The kernel for quadratics with independent noise per trajectory, or without noise.
 
-A group of 8, 16 or 32 threads runs a trajectory; thread l holds the coordinates l, l + lanes, ...
-in registers, as nested tuples. A function for n coordinates is made of one for the first and one
-for the other n - 1, so that the compiler sees straight code. Noise is drawn where it is used and
-never touches memory; ``shared_noise_kernel`` is for noise that trajectories share. State, units and
-what is recorded are those of the CPU's ``ravine.engine.kernels.quadratic_kernel``.
+A group of 8, 16 or 32 threads runs a trajectory; thread l keeps the coordinates l, l + lanes, ...
+in registers, as nested tuples. A function for n coordinates combines one for the first coordinate
+with one for the other n - 1, so that the compiler sees straight-line code. Noise is drawn where it
+is used and never stored; ``shared_noise_kernel`` is for noise that trajectories share. State, units
+and records are those of the CPU's ``ravine.engine.kernels.quadratic_kernel``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ gpu_takes_sup_norm = on_device(takes_sup_norm)
 
 @device_function
 def draw_pair(s0: Any, s1: Any, s2: Any, s3: Any, scale: Any) -> Any:
-    """Draw the scaled normals of two steps; return them and the state of the stream after it."""
+    """Draw the scaled normals of two steps; return them and the new state of the stream."""
     first = gpu_output(s0, s3)
     s0, s1, s2, s3 = gpu_advance(s0, s1, s2, s3)
     second = gpu_output(s0, s3)
@@ -72,7 +72,7 @@ def two_steps(
 
 @device_function
 def own_noise(state: Any, sums: Any, g: Any, scale: Any) -> Any:
-    """Take two steps in one coordinate with noise of its own."""
+    """Take two steps in one coordinate with its own noise."""
     x, x_prev, c1, c2, s0, s1, s2, s3 = state
     z1, z2, s0, s1, s2, s3 = draw_pair(s0, s1, s2, s3, scale)
     x, x_prev, a1, a2 = two_steps(x, x_prev, c1, c2, g, z1, z2, sums[0], sums[1])
@@ -89,9 +89,9 @@ def no_noise(state: Any, sums: Any, g: Any, scale: Any) -> Any:
 
 @cache
 def all_coordinates(count: int, one: Any) -> Any:
-    """Make a function that takes two steps in ``count`` coordinates, of one in a coordinate.
+    """Make a function that takes two steps in ``count`` coordinates, from one for a coordinate.
 
-    The last of a thread's coordinates may lie beyond the dimension; it has a scale of its own.
+    The last of a thread's coordinates may be beyond the dimension; it has its own scale.
     """
 
     @device_function
@@ -105,7 +105,7 @@ def all_coordinates(count: int, one: Any) -> Any:
 
 @cache
 def new_coordinates(count: int, lanes: int, real: Any, drawing: bool) -> Any:
-    """Make a function that puts ``count`` coordinates of a thread at their start."""
+    """Make a function that initialises ``count`` coordinates of a thread."""
 
     @device_function
     def one(number: Any, same: Any, at: Any, common: Any) -> Any:
@@ -126,11 +126,11 @@ def new_coordinates(count: int, lanes: int, real: Any, drawing: bool) -> Any:
 
 @kernel_function("draw_shared")
 def draw_shared(seed: Any, identity: Any, d: Any, width: Any, noise: Any) -> None:
-    """Draw the noise that trajectories share, laid out so that ``piece_of`` reads it.
+    """Draw the noise that trajectories share, in the layout that ``piece_of`` reads.
 
-    ``noise`` is a row after the other; a row holds the next few steps of each of ``width``
-    coordinates, 16 bytes a coordinate: four steps in single precision, two in double. Coordinates
-    beyond the dimension stay as they are. A thread draws one coordinate, eight steps at a time.
+    ``noise`` consists of rows; a row has the next few steps of each of ``width`` coordinates, 16
+    bytes per coordinate: four steps in single precision, two in double. Coordinates beyond the
+    dimension are not changed. A thread draws one coordinate, eight steps at a time.
     """
     i = cuda.grid(1)
     if i >= d:
@@ -185,7 +185,7 @@ def eight_steps(layout: QuadraticLayout, one: Any) -> Any:
 def quadratic_kernel(layout: QuadraticLayout, mode: int) -> Any:
     """Make the kernel for NO_NOISE or INDEPENDENT noise.
 
-    The errors of eight steps are recorded while the next eight are under way.
+    The errors of eight steps are recorded while the next eight are computed.
     """
     threads, lanes, count, _, _, _, with_sup, registers = layout
     drawing = mode == INDEPENDENT

@@ -1,24 +1,25 @@
-"""The kernel for quadratics whose trajectories share their noise.
+"""The kernel for quadratics with shared noise.
 
-A group of 8, 16 or 32 threads runs a few trajectories together; thread l holds the coordinates l,
-l + lanes, ... of all of them in registers, and reads each piece of noise once for all. The noise is
-drawn once for the whole sweep and read through the nearest cache.
+A group of 8, 16 or 32 threads runs a few trajectories together; thread l keeps the coordinates l, l
++ lanes, ... of all of them in registers, and reads each piece of noise once. The noise is drawn
+once for the whole sweep and read through the L1 cache.
 
-Most of the time nothing has to be looked at step by step: bins are at least four steps wide after
-128 steps, and runs are bounded. There a thread adds up the squares of its own coordinates over four
-steps, and threads meet only where a bin ends. Each squared error of a step is at most the sum of
-all these sums; while every thread's is below the bound divided by the number of threads, no step
-is beyond the bound. Where one is not, or bins are narrow, the four steps are looked at one by one.
+Most of the time, single steps need no check: bins are at least four steps wide after 128 steps, and
+runs are bounded. Then a thread adds up the squares of its own coordinates over four steps, and
+threads synchronise only at the end of a bin. Each squared error of a step is at most the sum of all
+these sums; while every thread's sum is below the bound divided by the number of threads, no step is
+beyond the bound. Otherwise, or if bins are narrow, the four steps are checked one by one.
 
-What limits such a kernel is the noise that has to be read for an update, not arithmetic.
+Reading the noise limits such a kernel, not arithmetic.
 
-Nesterov's method takes its step from where it looks: with h = alpha lambda and gamma = beta,
-x⁺ = (1 - h) y + noise and y = x + gamma (x - x₋). In units in which y = (1 + gamma)(x - g x₋),
-g = gamma / (1 + gamma), that is two fused operations with one coefficient q = (1 - h)(1 + gamma),
+Nesterov's method steps from its look-ahead: with h = alpha lambda and gamma = beta, x⁺ = (1 - h) y
++ noise and y = x + gamma (x - x₋). In units in which y = (1 + gamma)(x - g x₋), g = gamma / (1 +
+gamma), these are two fused operations with one coefficient q = (1 - h)(1 + gamma),
 
     x⁺ = q y + noise,    y⁺ = x⁺ - g x,
 
-and the recorded y comes for free. Other look-aheads need ``modal_step``, with two coefficients.
+and the recorded y needs no extra work. Other look-aheads need ``modal_step``, with two
+coefficients.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from ravine.engine.kernels.quadratic_driver import CHUNK, takes_sup_norm
 from ravine.engine.kernels.step import modal_coefficients, modal_step
 
 STEPS = 4
-"""Steps of a coordinate in a row: as many as 16 bytes of noise in single precision serve."""
+"""Consecutive steps of a coordinate: as many as use 16 bytes of single-precision noise."""
 
 _SINGLES = 64  # steps in bins of one; as many again are in bins of two
 _PAIRS = 128  # where bins of four steps and more begin
@@ -63,7 +64,7 @@ def four_of_single(noise: Any, place: Any, row: Any) -> Any:
 
 @device_function
 def four_of_double(noise: Any, place: Any, row: Any) -> Any:
-    """Return the noise of four steps in double precision, two pieces that are ``row`` apart."""
+    """Return the noise of four steps in double precision, two pieces ``row`` apart."""
     return piece_of(noise, place) + piece_of(noise, place + row)
 
 
@@ -86,7 +87,7 @@ def family_step(state: Any, z: Any, so_far: Any, at: Any, g: Any) -> Any:
 
 
 nesterov_four, family_four = carried(STEPS, nesterov_step), carried(STEPS, family_step)
-"""Functions that take four steps from a state, with four numbers of noise and four sums."""
+"""Functions that take four steps from a state, with four noise numbers and four sums."""
 
 
 @cache
@@ -114,7 +115,7 @@ def each_trajectory(count: int, four: Any) -> Any:
 
 @cache
 def each_coordinate(count: int, stride: int, together: Any, read: Any) -> Any:
-    """Make a function of ``count`` coordinates, whose noise is ``stride`` apart in a row."""
+    """Make a function for ``count`` coordinates with noise ``stride`` apart in a row."""
 
     @device_function
     def one(sums: Any, state: Any, same: Any, at: Any, common: Any) -> Any:
@@ -127,7 +128,7 @@ def each_coordinate(count: int, stride: int, together: Any, read: Any) -> Any:
 
 @cache
 def new_state(real: Any, nesterov: bool) -> Any:
-    """Make a function that puts a coordinate of a trajectory at its start."""
+    """Make a function that initialises a coordinate of a trajectory."""
 
     @device_function
     def one(given: Any, same: Any, at: Any, common: Any) -> Any:
@@ -146,9 +147,9 @@ def new_state(real: Any, nesterov: bool) -> Any:
 
 @cache
 def new_states(coordinates: int, trajectories: int, lanes: int, real: Any, nesterov: bool) -> Any:
-    """Make a function that puts the coordinates i, i + lanes, ... of trajectories at their start.
+    """Make a function that initialises the coordinates i, i + lanes, ... of trajectories.
 
-    Coordinates beyond the dimension start at zero and feel no noise: they stay there.
+    Coordinates beyond the dimension start at zero, have no noise, and stay there.
     """
     together = mapped(trajectories, new_state(real, nesterov))
 
@@ -173,9 +174,9 @@ def new_states(coordinates: int, trajectories: int, lanes: int, real: Any, neste
 
 @device_function
 def is_quiet(so_far: Any, record: Any, sums: Any, at: Any, common: Any) -> Any:
-    """Whether no step can be beyond the bound, as far as this thread knows.
+    """Whether this thread rules out that a step is beyond the bound.
 
-    A NaN is not quiet either. What has diverged is skipped.
+    A NaN is not ruled out. Diverged trajectories are skipped.
     """
     part = (sums[0] + sums[1]) + (sums[2] + sums[3])
     return so_far & ((part <= record[2]) | (record[0] > 0))
@@ -190,9 +191,9 @@ def with_steps(record: Any, sums: Any, at: Any, common: Any) -> Any:
 
 @cache
 def looks_at_steps(lanes: int, real: Any) -> Any:
-    """Make a function that looks at four steps of a trajectory one by one.
+    """Make a function that checks four steps of a trajectory one by one.
 
-    Bins of one or two steps are stored at once; wider ones grow in the record.
+    Bins of one or two steps are stored at once; wider ones accumulate in the record.
     """
     fold = sum_steps(2, lanes)
     first_of_four = earliest_of(4)
@@ -233,7 +234,7 @@ def looks_at_steps(lanes: int, real: Any) -> Any:
 
 @cache
 def ends_bin(lanes: int) -> Any:
-    """Make a function that stores the bin of a trajectory that ends here, and begins the next."""
+    """Make a function that stores a finished bin of a trajectory and starts the next one."""
     over_group = sum_over(1, lanes)
 
     @device_function
@@ -319,7 +320,7 @@ def shared_noise_kernel(layout: QuadraticLayout) -> Any:
     end_bin = mapped(group_size, ends_bin(lanes))
     write_steps = mapped(group_size, write_step)
     add_sup = adds_sup_norm(layout)
-    share = 0.5 / lanes  # of the bound that a thread's part may have, rounding left aside
+    share = 0.5 / lanes  # share of the bound for each thread, apart from rounding
 
     @device_function
     def own_of(number: Any, same: Any, at: Any, common: Any) -> Any:

@@ -1,8 +1,8 @@
 """The source of the CPU kernels, compiled for the GPU.
 
-``on_device`` takes a compiled CPU function and compiles the same Python source as a CUDA device
-function, together with every compiled function that it calls. Constants of its module may be
-replaced: with ``LANES=1`` a loop over the lanes of a block becomes the work of one thread.
+``on_device`` compiles the Python source of a compiled CPU function as a CUDA device function, with
+every compiled function that it calls. Constants of its module may be replaced: with ``LANES=1``, a
+loop over the lanes of a block becomes the work of one thread.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from ravine.engine.cuda.kernel_cache import KernelCache
 
-# What these hold depends on the packages that are installed: their types are not checked.
+# Their contents depend on the installed packages, so their types are not checked.
 cuda: Any = import_module("numba.cuda")
 types: Any = import_module("numba.core.types")
 Dispatcher: Any = import_module("numba.core.dispatcher").Dispatcher
@@ -27,13 +27,13 @@ SIMULATED = bool(getattr(import_module("numba.core.config"), "ENABLE_CUDASIM", F
 
 if not SIMULATED:
     cuda_config: Any = import_module("numba.cuda.core.config")
-    cuda_config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small sweep is not a mistake
+    cuda_config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small sweep is no reason for a warning
 
 _made: dict[tuple[Any, ...], Any] = {}
 
 
 def gpu_name() -> str:
-    """Return the name of the GPU that kernels run on."""
+    """Return the name of the GPU that runs the kernels."""
     if SIMULATED:
         return "simulated"
 
@@ -49,10 +49,10 @@ def device_function(function: Callable[..., Any]) -> Any:
 def kernel_function(
     name: Hashable, registers: int | None = None
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a Python function as a kernel, with at most this many registers a thread.
+    """Compile a Python function as a kernel, with at most this many registers per thread.
 
-    ``name`` and the sources of the engine together say what the kernel is: under them it is kept
-    on disk. What a function takes from the function around it has to be in the name.
+    ``name`` and the sources of the engine identify the kernel in the cache on disk, so ``name``
+    must include everything that the function takes from an enclosing function.
     """
     if SIMULATED:
         simulated: Callable[[Callable[..., Any]], Any] = cuda.jit()
@@ -69,7 +69,7 @@ def kernel_function(
 
 
 def on_device(function: Any, **constants: Any) -> Any:
-    """Compile the source of a compiled CPU function, and of those it calls, for the GPU."""
+    """Compile the source of a compiled CPU function, and of the functions it calls, for the GPU."""
     constants.setdefault("np", NUMPY)
     key = (function, *sorted(constants.items(), key=lambda item: item[0]))
     if key not in _made:
@@ -98,7 +98,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _numpy_with(**others: Any) -> ModuleType:
-    """NumPy as far as kernels use it, with functions that CUDA has."""
+    """The part of NumPy that kernels use, with functions of CUDA."""
     module = ModuleType("numpy_on_device")
     module.__dict__.update({n: value for n, value in vars(np).items() if not n.startswith("__")})
     module.__dict__.update(others)
@@ -112,7 +112,7 @@ if SIMULATED:
         return np.float32(math.sqrt(x))
 
     def piece_of(array: Any, at: int) -> tuple[Any, ...]:
-        """Return the numbers in the 16 bytes of an array that begin at entry ``at``."""
+        """Return the numbers in the 16 bytes of an array from entry ``at`` on."""
         return tuple(array[at : at + 16 // array.dtype.itemsize])
 
     _FUNCTIONS: dict[str, Any] = {}
@@ -136,16 +136,17 @@ else:
 
     @intrinsic
     def piece_of(context: Any, array: Any, at: Any) -> Any:
-        """Return the numbers in the 16 bytes of an array that begin at entry ``at``.
+        """Return the numbers in the 16 bytes of an array from entry ``at`` on.
 
-        One load, which may pass stores: no kernel writes to an array that it reads so.
+        A single load that may be reordered with stores; no kernel writes to an array that it reads
+        this way.
         """
         wide = 4 if array.dtype == types.float32 else 2
         result = types.UniTuple(array.dtype, wide)
 
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = context.get_value_type(array.dtype)
-            # An array's data are its fifth field.
+            # The data of an array are its fifth field.
             first = builder.gep(builder.extract_value(arguments[0], 4), [arguments[1]])
             place = builder.addrspacecast(first, ir.VectorType(kind, wide).as_pointer(_GLOBAL))
             vector = builder.load(place, align=16)
@@ -165,4 +166,4 @@ else:
 NUMPY = _numpy_with(**_FUNCTIONS)
 """Functions of NumPy that kernels use."""
 FAST_NUMPY = _numpy_with(**(_FUNCTIONS | {"sqrt": root}))
-"""The same, with the square root that GPUs have for single precision."""
+"""The same, with the GPU's square root for single precision."""

@@ -1,9 +1,9 @@
-"""The GPU's kernel for whole gradients of linear models with few weights: all in registers.
+"""GPU kernel for whole gradients of linear models with few weights, all in registers.
 
 A thread runs a trajectory. Its weights and their gradient stay in registers, and all threads of a
-block read the same row of the data at the same time, which the nearest cache hands to all of them
-at once. ``finite_sum_kernel`` is for mini-batches, restarts and more weights, and for the squared
-loss, whose whole gradients are those of a quadratic.
+block read the same row of the data at the same time from the L1 cache. ``finite_sum_kernel`` is for
+mini-batches, restarts and more weights, and for the squared loss, whose whole gradients are those
+of a quadratic.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class WholeGradientLayout(NamedTuple):
     noisy: bool  # whether there is additive noise
     with_sup: bool
     single: bool  # whether state and arithmetic are in single precision
-    registers: int | None  # of a thread, at most
+    registers: int | None  # of a thread, maximum
 
     @property
     def real(self) -> Any:
@@ -73,7 +73,7 @@ def slope(p: Any, same: Any, at: Any, common: Any) -> Any:
 
 @cache
 def slopes_for(loss: int, outputs: int, real: Any) -> Any:
-    """Make a function of scores, weight, targets and the place of the row's first target."""
+    """Make a function of scores, weight, targets and the index of the row's first target."""
     one = real(1.0)
     zero = real(0.0)
     exp = single_exponential if real is np.float32 else gpu_exponential
@@ -131,7 +131,7 @@ def row_reader(features: int, piece: int) -> Any:
 
 @device_function
 def product(so_far: Any, weight: Any, at: Any, x: Any) -> Any:
-    """Add a feature's share to the score of a class."""
+    """Add the contribution of a feature to the score of a class."""
     return so_far + x * weight
 
 
@@ -153,7 +153,7 @@ def even_noise(slope: Any, same: Any, at: Any, common: Any) -> Any:
 
 @device_function
 def odd_noise(slope: Any, same: Any, at: Any, common: Any) -> Any:
-    """Add the normal that was kept."""
+    """Add the stored normal."""
     return slope + common[2] * common[1][at]
 
 
@@ -192,7 +192,7 @@ def add_largest(so_far: Any, y: Any, same: Any, at: Any, minimiser: Any) -> Any:
 
 @cache
 def by_feature(features: int, outputs: int, one: Any) -> Any:
-    """Make ``mapped`` over weights that are held feature by feature, a tuple of classes each."""
+    """Make ``mapped`` over weights by feature, each a tuple of classes."""
     classes = mapped(outputs, one)
 
     @device_function
@@ -204,7 +204,7 @@ def by_feature(features: int, outputs: int, one: Any) -> Any:
 
 @cache
 def folded_by_feature(features: int, outputs: int, one: Any) -> Any:
-    """Make ``folded`` over weights that are held feature by feature."""
+    """Make ``folded`` over weights by feature."""
     classes = folded(outputs, one)
 
     @device_function

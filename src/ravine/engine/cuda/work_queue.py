@@ -1,10 +1,11 @@
-"""Work for the GPU with the memory that it needs, and the way back of its results.
+"""Queues of work for the GPU, with its memory and the transfer of its results.
 
-A queue has a stream for its long kernel, one for the short kernels before and after it, and one in
-which results travel back. Long kernels of two queues run side by side, so that the second fills the
-places that the first one's last blocks leave empty; short kernels go first, or the measures of one
-tile would wait for all blocks of the next, and then the GPU for this side. Memory is kept from tile
-to tile and from sweep to sweep: to ask for it and to give it back makes the GPU wait.
+A queue has a stream for its long kernel, one for the short kernels before and after it, and one for
+copying results back. Long kernels of two queues run side by side, so that the second uses the
+processors that the last blocks of the first leave idle. Short kernels have priority; otherwise the
+measures of one tile would wait for all blocks of the next, and then the GPU for the host. Memory is
+reused from tile to tile and from sweep to sweep, because allocating and freeing it makes the GPU
+wait.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.engine.cuda.source import SIMULATED, cuda
 
-_USUAL, _FIRST = 0, -5  # priorities; a GPU takes the nearest that it has
+_USUAL, _FIRST = 0, -5  # priorities; a GPU uses the nearest that it has
 
 _idle: list[WorkQueue] = []
 
 
 def _new_stream(priority: int) -> Any:
-    """Return a stream whose waiting blocks go before those of streams with a higher number."""
+    """Return a stream whose waiting blocks precede those of streams with a higher number."""
     if SIMULATED:
         return cuda.stream()
 
-    cuda.current_context()  # there has to be one before a stream
+    cuda.current_context()  # a context must exist before a stream
     driver: Any = import_module("cuda.bindings.driver")
-    # 0 for a stream that waits for copies in the default one, as Numba's own streams do.
+    # 0 for a stream that waits for copies in the default stream, like Numba's own streams.
     error, handle = driver.cuStreamCreateWithPriority(0, priority)
     if int(error) != 0:
         return cuda.stream()
@@ -41,7 +42,7 @@ def _new_stream(priority: int) -> Any:
 
 
 class WorkQueue:
-    """Room on the GPU for the work of a tile, and pinned memory on this side for its results."""
+    """Memory on the GPU for the work of a tile, and pinned host memory for its results."""
 
     def __init__(self) -> None:
         self.stream = _new_stream(_FIRST)
@@ -58,10 +59,10 @@ class WorkQueue:
         self._results: FloatArray = self._pinned
 
     def buffer(self, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Any:
-        """Return an array on the GPU, the one of this name as long as it is large enough."""
+        """Return an array on the GPU; the one with this name is reused if it is large enough."""
         view = self._views.get(name)
         if view is not None and view.shape == shape and view.dtype == dtype:
-            return view  # to slice an array again costs more time than many a launch
+            return view  # slicing an array again can take longer than a launch
 
         size = int(np.prod(shape))
         kept = self._buffers.get(name)
@@ -73,7 +74,7 @@ class WorkQueue:
         return view
 
     def put(self, name: str, values: npt.NDArray[Any]) -> Any:
-        """Return an array on the GPU that will hold these values, in the buffer of this name."""
+        """Return an array on the GPU that will have these values, in the buffer with this name."""
         if values.size == 0:
             return cuda.to_device(values)
 
@@ -83,7 +84,7 @@ class WorkQueue:
 
     @contextmanager
     def long(self) -> Iterator[Any]:
-        """Lend the stream of the long kernel: after what is queued, and before what follows."""
+        """Yield the stream of the long kernel, ordered after queued work and before later work."""
         self._ready.record(self.stream)
         self._ready.wait(self._long)
         yield self._long
@@ -91,12 +92,12 @@ class WorkQueue:
         self._over.wait(self.stream)
 
     def follow(self, other: WorkQueue) -> None:
-        """Wait on the GPU for what is in the other queue now."""
+        """Make the GPU wait for the current work of the other queue."""
         self._ready.record(other.stream)
         self._ready.wait(self.stream)
 
     def fetch(self, results: Any) -> None:
-        """Send an array of numbers back as soon as what is in the queue is done."""
+        """Copy an array back as soon as the queued work is done."""
         size = int(np.prod(results.shape))
         if self._pinned.size < size:
             self._pinned = cuda.pinned_array(size, np.float64)
@@ -108,12 +109,12 @@ class WorkQueue:
         self._done.record(self._travelling)
 
     def fetched(self) -> FloatArray:
-        """Wait for what ``fetch`` sent for; it stays there until ``fetch`` is called again."""
+        """Wait for the array of ``fetch``; it is valid until ``fetch`` is called again."""
         self._done.synchronize()
         return self._results
 
     def settle(self) -> None:
-        """Wait until no work is left."""
+        """Wait until all work is done."""
         self.stream.synchronize()
         self._long.synchronize()
         self._travelling.synchronize()
@@ -121,7 +122,7 @@ class WorkQueue:
 
 @contextmanager
 def work_queues(count: int) -> Iterator[list[WorkQueue]]:
-    """Lend queues that are not in use."""
+    """Yield queues that are not in use."""
     lent = [_idle.pop() if _idle else WorkQueue() for _ in range(count)]
     try:
         yield lent

@@ -1,19 +1,19 @@
-"""Which terms of a finite sum each trajectory visits, from a stream of its own.
+"""The terms of a finite sum that each trajectory visits, from its own stream.
 
 The stream of (seed, trajectory) gives 32-bit words, ``below(n, word)`` an index. In step k:
 
 - iid: one word, any of the n terms.
 - iid without immediate repeat: one word, any of the n - 1 others.
 - cyclic: term k mod n, no word.
-- reshuffling: position p = k mod n of a Fisher-Yates shuffle that is carried out as it is read:
-  one word swaps a later entry of the trajectory's order into place p. The order is carried from
-  epoch to epoch, which leaves every shuffle uniform.
-- reshuffling without repeat: the same, but the first place of an epoch is drawn among all but the
-  last place, where the term that ended the last epoch stands.
+- reshuffling: position p = k mod n of a Fisher-Yates shuffle that is performed while it is read:
+  one word swaps a later entry of the trajectory's order into place p. The order is kept from epoch
+  to epoch, and every shuffle is uniform.
+- reshuffling without repeat: the same, but the first place of an epoch is drawn among all places
+  except the last, which has the term that ended the previous epoch.
 
-A mini-batch of m terms takes m words and never holds a term twice. Cyclic and reshuffled epochs are
-cut into consecutive batches, the last one shorter where m does not divide n. Without repeat, a
-batch (reshuffling: the first of an epoch) holds no term of the batch before it.
+A mini-batch of m terms takes m words and never contains a term twice. Cyclic and reshuffled epochs
+are split into consecutive batches; the last one is shorter if m does not divide n. Without repeat,
+a batch (reshuffling: the first of an epoch) contains no term of the previous batch.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from ravine.engine.draws.random import INDEX, advance, below, key_of_seed, outpu
 from ravine.engine.kernels.compiled import compiled, inner
 from ravine.sampling import Sampling
 
-# What draws are made by: bits of a rule's number, so that compiled code can ask for each.
+# Properties of draws as bits of a rule's number, so that compiled code can test each.
 BY_EPOCH = 1  # every epoch visits each term once
 NO_REPEAT = 2  # no term is drawn twice in a row
-IN_ORDER = 4  # no draw at all: the terms come as they are numbered
+IN_ORDER = 4  # no draw: the terms come in the order of their numbers
 
-IID = 0  # none of the bits: every draw on its own
+IID = 0  # none of the bits: independent draws
 IID_NO_REPEAT = NO_REPEAT
 CYCLIC = BY_EPOCH | IN_ORDER
 RESHUFFLE = BY_EPOCH
@@ -41,7 +41,7 @@ RESHUFFLE_NO_REPEAT = BY_EPOCH | NO_REPEAT
 
 
 def rule_number(sampling: Sampling | None) -> int:
-    """The number by which the kernels know a rule; None, whole gradients, has a single term."""
+    """The number of a rule in the kernels; None (whole gradients) has a single term."""
     match sampling:
         case None | Sampling.CYCLIC:
             return CYCLIC
@@ -60,12 +60,12 @@ def rule_number(sampling: Sampling | None) -> int:
 LANES = 128
 """Trajectories in a block.
 
-Buffers are flat, ``LANES`` entries a row: the compiler then knows how far apart the rows are and
-needs no checks for overlap.
+Buffers are flat, with ``LANES`` entries per row, so that the compiler knows the distance of rows
+and needs no checks for overlap.
 """
 
 TOGETHER = 8
-"""Steps that ``draw_together`` has a fast way for: their words fill the vector registers."""
+"""Number of steps for which ``draw_together`` is fast: their words fill the vector registers."""
 
 Words = npt.NDArray[np.uint32]
 
@@ -74,7 +74,7 @@ Words = npt.NDArray[np.uint32]
 def seed_lanes(
     seed: np.uint64, identity: npt.NDArray[np.uint64], words: Words, order: Words
 ) -> None:
-    """Set the streams (5 rows, the last for draws) and orders of the trajectories of a block."""
+    """Start the streams (5 rows, the last for draws) and orders of a block of trajectories."""
     for lane in range(LANES):
         s0, s1, s2, s3 = stream(seed, identity[lane], np.uint32(0), INDEX)
         words[lane], words[LANES + lane] = s0, s1
@@ -86,7 +86,7 @@ def seed_lanes(
 
 @inner
 def draw_row(words: Words, bound: int) -> None:
-    """Put one index below ``bound`` into the last row for each lane, and advance the streams."""
+    """Draw one index below ``bound`` into the last row for each lane, and advance the streams."""
     top = np.uint32(bound)
     for lane in range(LANES):
         s0, s1 = words[lane], words[LANES + lane]
@@ -99,17 +99,17 @@ def draw_row(words: Words, bound: int) -> None:
 
 @inner
 def draw_batch(rule: int, n: int, step: int, words: Words, order: Words, picks: Words) -> int:
-    """Put the terms of ``step`` into the m rows of ``picks`` and return how many there are.
+    """Draw the terms of ``step`` into the m rows of ``picks``, and return their number.
 
-    Steps are drawn in turn from 0; ``picks`` still holds the terms of the step before. ``order``
-    has n rows; it is not read for single terms drawn iid, and may then be empty.
+    Steps are drawn in turn from 0; ``picks`` contains the terms of the previous step. ``order`` has
+    n rows; it may be empty for single terms drawn iid, which do not read it.
     """
     m = picks.size // LANES
     by_epoch = rule & BY_EPOCH != 0
     no_repeat = rule & NO_REPEAT != 0
 
-    # The batch takes the places first, first + 1, ... of the order; its first term is any of the
-    # ``free`` that stand there or behind.
+    # The batch uses the places first, first + 1, ... of the order; its first term is any of the
+    # ``free`` ones there or behind.
     first = 0
     free = n
     size: int = m
@@ -119,12 +119,12 @@ def draw_batch(rule: int, n: int, step: int, words: Words, order: Words, picks: 
         size = min(m, n - first)
         free = n - first
         if no_repeat and first == 0 and step > 0:
-            # The last batch of the epoch before stands in the last places: leave it out.
+            # The last batch of the previous epoch is in the last places: exclude it.
             free = (batches - 1) * m
     elif no_repeat and step > 0:
         free = n - m
         if m > 1:
-            # The last batch stands in the first m places: exchange it with the last m.
+            # The last batch is in the first m places: exchange it with the last m.
             for entry in range(m * LANES):
                 other = (n - m) * LANES + entry
                 order[entry], order[other] = order[other], order[entry]
@@ -139,7 +139,7 @@ def draw_batch(rule: int, n: int, step: int, words: Words, order: Words, picks: 
 
         draw_row(words, free - b)
         if m > 1 or by_epoch:
-            # Swap the drawn entry, counted from its place, into that place.
+            # Swap the drawn entry, counted from this place, into this place.
             here = np.uint64((first + b) * LANES)
             for lane in range(LANES):
                 at = here + np.uint64(lane)
@@ -166,7 +166,7 @@ def draw_together(
 ) -> None:
     """Draw the single terms of the steps step, step + 1, ... into the rows of ``drawn``."""
     if rule == IID and count == TOGETHER:
-        # Eight words in a row: the state of a stream stays in registers.
+        # Eight words at once, so that the state of a stream stays in registers.
         terms = np.uint32(n)
         for lane in range(LANES):
             s0, s1 = words[lane], words[LANES + lane]
@@ -186,7 +186,7 @@ def draw_together(
 
 
 def order_size(rule: int, n: int, batch: int) -> int:
-    """Entries of a trajectory's order: none where single terms are drawn as they come."""
+    """Number of entries of a trajectory's order: none for single terms drawn iid."""
     return n if rule & BY_EPOCH or batch > 1 else 0
 
 
@@ -219,12 +219,12 @@ def _indices(
 
 
 def check_batch(sampling: Sampling | None, n: int, batch: int) -> int:
-    """Return the mini-batch size, or say which sizes the rule allows for n terms."""
+    """Check the mini-batch size against the sizes that the rule allows for n terms."""
     m = whole("batch", batch, 1, remedy="give a mini-batch size, e.g. 1")
     limit = n
     rule = f"at most the {n} terms"
     if sampling is not None and not sampling.traits.may_repeat:
-        # A batch must fit beside the one before it, of which it holds no term.
+        # A batch must fit beside the previous one, because it contains none of its terms.
         limit = n // 2
         rule = f"at most half of the {n} terms without repeats"
 
@@ -243,7 +243,7 @@ def sampled_indices(
     trajectory: int = 0,
     batch: int = 1,
 ) -> npt.NDArray[np.int64]:
-    """The terms that a trajectory visits, the same that every kernel of the engine draws.
+    """The terms that a trajectory visits, the same as in every kernel of the engine.
 
     Parameters
     ----------
@@ -254,14 +254,14 @@ def sampled_indices(
     sampling
         One of :class:`ravine.Sampling`.
     seed, trajectory
-        Name the stream; each from 0 to 2⁶⁴ - 1.
+        Select the stream; each from 0 to 2⁶⁴ - 1.
     batch
         Terms drawn in a step, without replacement.
 
     Returns
     -------
     array of shape (steps, batch)
-        Terms from 0 to n - 1; -1 fills up batches that are shorter at the end of an epoch.
+        Terms from 0 to n - 1; -1 fills up shorter batches at the end of an epoch.
 
     Examples
     --------

@@ -1,13 +1,13 @@
 """Standard normals in single precision, from pairs of 32-bit words, without branches.
 
-Box and Muller's transform: with u uniform in (0, 1] and theta uniform on the circle,
-sqrt(-2 ln u) cos(theta) and sqrt(-2 ln u) sin(theta) are independent standard normals. The
-logarithm, sine and cosine are minimax polynomials, so that a loop over lanes becomes vector code.
-The radius is at most sqrt(64 ln 2) = 6.66, which cuts 2.7e-11 of the mass.
+Box and Muller's transform: with u uniform in (0, 1] and theta uniform on the circle, sqrt(-2 ln u)
+cos(theta) and sqrt(-2 ln u) sin(theta) are independent standard normals. The logarithm, sine and
+cosine are minimax polynomials, so that a loop over lanes becomes vector code. The radius is at most
+sqrt(64 ln 2) = 6.66, which truncates 2.7e-11 of the mass.
 
 The stream of one coordinate gives words w0, w1, w2, ...; words 2j and 2j+1 give the normals of
-steps 2j and 2j+1. ``radius`` and the two of the angle are separate because kernels run them in
-separate lane loops: together their constants do not fit in the registers.
+steps 2j and 2j+1. ``radius`` and the two functions of the angle are separate because kernels run
+them in separate lane loops: together their constants do not fit into the registers.
 """
 
 from __future__ import annotations
@@ -17,10 +17,14 @@ import numpy as np
 from ravine.engine.kernels.compiled import inner
 
 _f = np.float32
-_HALF = _f(0.5)  # uniform numbers are the middles of their cells, so that none is 0
-_UNIT = _f(2.0**-31)  # width of a cell: 31 bits fit an int32, which processors convert in vectors
-_ANGLE = _f(np.pi / 2.0**32)  # radians in a unit of a word: all words are half a turn
-_MINUS_TWO_LN2 = _f(-2.0 * np.log(2.0))  # -2 ln 2, what each binary exponent adds to -2 ln u
+_HALF = _f(0.5)  # uniform numbers are the centres of their cells, so that none is 0
+_UNIT = _f(
+    2.0**-31
+)  # width of a cell: 31 bits fit into an int32, which processors convert in vectors
+_ANGLE = _f(np.pi / 2.0**32)  # radians per unit of a word: all words together are half a turn
+_MINUS_TWO_LN2 = _f(
+    -2.0 * np.log(2.0)
+)  # -2 ln 2, the contribution of each binary exponent to -2 ln u
 _ROOT_HALF = np.int32(0x3F3504F3)  # the bits of sqrt(1/2)
 _ONE = _f(1.0)
 _MANTISSA = np.int32(23)  # bits of a float32's mantissa, below its exponent
@@ -62,7 +66,7 @@ def radius(bits: np.uint32) -> np.float32:
 
 @inner
 def sine(bits: np.uint32) -> np.float32:
-    """Return sin(a), where a in [-pi/2, pi/2) is proportional to the bits read as an integer."""
+    """Return sin(a), where a in [-pi/2, pi/2) is proportional to the bits as an integer."""
     a = _f(np.uint32(bits).view(np.int32)) * _ANGLE
     s = a * a
     return a * (_S0 + s * (_S1 + s * (_S2 + s * (_S3 + s * _S4))))
@@ -70,7 +74,7 @@ def sine(bits: np.uint32) -> np.float32:
 
 @inner
 def cosine(bits: np.uint32) -> np.float32:
-    """Return ±cos(a), the sign from the lowest bit: the angle is uniform on the circle."""
+    """Return ±cos(a), with the sign from the lowest bit: the angle is uniform on the circle."""
     a = _f(np.uint32(bits).view(np.int32)) * _ANGLE
     s = a * a
     size = np.float32(_C0 + s * (_C1 + s * (_C2 + s * (_C3 + s * _C4))))

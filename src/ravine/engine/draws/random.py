@@ -1,13 +1,13 @@
-"""Random streams whose draws depend on (seed, pixel, step, coordinate) alone.
+"""Random streams whose draws depend only on (seed, pixel, step, coordinate).
 
 Every stream is a xoshiro128++ generator (Blackman and Vigna 2021) whose 128-bit state is one
 Philox4x32-10 block (Salmon et al. 2011): key = the 64-bit seed, counter = (pixel's low word,
 pixel's high word, coordinate, purpose). Philox makes the streams of different pixels, coordinates
-and purposes unrelated; xoshiro makes the draws inside one cheap. Threads, tiles and the order of
+and purposes unrelated; xoshiro makes draws within a stream cheap. Threads, tiles and the order of
 work cannot change a draw.
 
-The functions take and return scalars, and use operators that mean the same in Python, in Numba and
-in CUDA: sums of words are formed in 64 bits and cut, so that nothing overflows anywhere.
+The functions take and return scalars, and use operators with the same meaning in Python, Numba and
+CUDA: sums of words are computed in 64 bits and truncated, so that nothing overflows.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ravine.arguments import seed_number
 from ravine.engine.kernels.compiled import compiled, inner
 
 NOISE = np.uint32(0)
-"""Purpose of a stream of additive noise, one a coordinate."""
+"""Purpose of a stream of additive noise, one per coordinate."""
 INDEX = np.uint32(1)
-"""Purpose of a stream of sampled indices, one a trajectory, coordinate 0."""
+"""Purpose of a stream of sampled indices, one per trajectory, with coordinate 0."""
 
 _WORD = np.uint64(0xFFFFFFFF)  # the low 32 bits of a 64-bit product
 _SHIFT = np.uint64(32)  # bits of a word
 
-# Philox4x32: multipliers whose products mix best, and what is added to the key from round to
-# round, the golden ratio and √3 less 1, in units of 2⁻³².
+# Philox4x32: its multipliers, and the increments of the key from round to round, the golden ratio
+# and √3, less 1, in units of 2⁻³².
 _MULTIPLIER_0 = np.uint64(0xD2511F53)
 _MULTIPLIER_1 = np.uint64(0xCD9E8D57)
 _WEYL_0 = np.uint64(0x9E3779B9)
@@ -43,9 +43,9 @@ State = tuple[np.uint32, np.uint32, np.uint32, np.uint32]
 
 
 def key_of_seed(seed: object) -> int:
-    """Check a seed of up to 128 bits, and return the key of 64 bits that it stands for.
+    """Check a seed of up to 128 bits, and return its key of 64 bits.
 
-    A seed below 2⁶⁴ is its own key; a larger one is hashed to one.
+    A seed below 2⁶⁴ is its own key; a larger one is hashed.
 
     Examples
     --------
@@ -81,9 +81,9 @@ def philox(
 
 @inner
 def stream(seed: np.uint64, pixel: np.uint64, coordinate: np.uint32, purpose: np.uint32) -> State:
-    """Return the first state of the stream of (seed, pixel, coordinate) for a purpose.
+    """Return the initial state of the stream of (seed, pixel, coordinate) for a purpose.
 
-    xoshiro must not start from four zeros; a Philox block is that with probability 2⁻¹²⁸.
+    xoshiro must not start from four zeros, which a Philox block has with probability 2⁻¹²⁸.
     """
     return philox(
         np.uint32(np.uint64(pixel) & _WORD),
@@ -97,7 +97,7 @@ def stream(seed: np.uint64, pixel: np.uint64, coordinate: np.uint32, purpose: np
 
 @inner
 def output(s0: np.uint32, s3: np.uint32) -> np.uint32:
-    """Return the 32 random bits that a xoshiro128++ state stands for."""
+    """Return the 32 random bits of a xoshiro128++ state."""
     total = np.uint32((np.uint64(s0) + np.uint64(s3)) & _WORD)
     turned = np.uint32((total << _7) & np.uint32(_WORD)) | np.uint32(total >> _25)
     return np.uint32((np.uint64(turned) + np.uint64(s0)) & _WORD)
@@ -105,7 +105,7 @@ def output(s0: np.uint32, s3: np.uint32) -> np.uint32:
 
 @inner
 def advance(s0: np.uint32, s1: np.uint32, s2: np.uint32, s3: np.uint32) -> State:
-    """Return the xoshiro128++ state that follows."""
+    """Return the next xoshiro128++ state."""
     shifted = np.uint32((s1 << _9) & np.uint32(_WORD))
     s2 = np.uint32(s2 ^ s0)
     s3 = np.uint32(s3 ^ s1)
@@ -130,9 +130,9 @@ def fill_streams(
     purpose: np.uint32,
     words: npt.NDArray[np.uint32],
 ) -> None:
-    """Write first states into ``words``, flat, four rows of ``identity.size`` lanes for each group.
+    """Write initial states to ``words``: flat, four rows of ``identity.size`` lanes per group.
 
-    A group holds the streams of one coordinate, a lane for each identity; or, where ``across``, of
+    A group contains the streams of one coordinate, one lane per identity; or, with ``across``, of
     as many coordinates as there are lanes.
     """
     lanes = identity.size

@@ -1,1 +1,1 @@
-"""Compiled kernels: the scalar step, and how tiles of each kind of problem are run."""
+"""Compiled kernels: the scalar step, and the tiles of each kind of problem."""

@@ -1,7 +1,7 @@
-"""One thread for linear algebra, so that its last digits do not depend on the number of cores.
+"""Linear algebra on one thread, so that its last digits do not depend on the number of cores.
 
-NumPy's BLAS cuts sums into as many pieces as it has threads: a decomposition made on two cores
-differs in its last bits from one made on four, and so would everything computed from it.
+NumPy's BLAS splits sums into as many pieces as it has threads: a decomposition on two cores differs
+in its last bits from one on four, and so does everything computed from it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 @cache
 def _controller() -> Any:
-    """The BLAS libraries of this process, looked up once: a look takes milliseconds."""
-    # Loaded first, for a BLAS that is loaded later would not be held. SciPy brings its own.
+    """The BLAS libraries of this process, looked up once because that takes milliseconds."""
+    # Loaded first, because a BLAS that is loaded later would not be limited. SciPy has its own.
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
@@ -22,6 +22,6 @@ def _controller() -> Any:
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Hold BLAS to one thread inside a ``with`` statement."""
+    """Limit BLAS to one thread inside a ``with`` statement."""
     limits: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limits

@@ -1,8 +1,8 @@
-"""Running the trajectories of a tile in blocks, on all threads.
+"""Run the trajectories of a tile in blocks, on all threads.
 
-A block holds as many trajectories as a kernel has lanes. Kernels release the interpreter's lock, so
-plain threads run them side by side; the main thread only waits, and an interrupt reaches it at
-once. As many threads are used as Numba is set to.
+A block has as many trajectories as a kernel has lanes. Kernels release the interpreter's lock, so
+plain threads run them in parallel; the main thread only waits, so an interrupt reaches it at once.
+The number of threads is Numba's setting.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ravine.engine.measures import FIELDS, Records, Setting, summarise
 
 State = TypeVar("State")
 
-_PIECES = 64  # a thread, at most, so that one with easy blocks can help the others
+_PIECES = 64  # maximum per thread, so that one with easy blocks can help the others
 
 
 def paged(size: int, dtype: npt.DTypeLike) -> Any:
     """Return an uninitialised array that starts on a page.
 
-    A processor takes a load for one of what it has just stored where both end in the same twelve
-    bits, and waits: a fifth of the time, where rows lie badly. On pages, and with rows of a power
-    of two bytes, what one turn of a loop over lanes stores never looks like what the next loads.
+    A processor mistakes a load for one of recently stored data if both addresses end in the same
+    twelve bits, and waits: a fifth of the time for unlucky rows. On pages, with rows of a power of
+    two bytes, a store in one iteration of a loop over lanes never looks like a load of the next.
     """
     page = 4096
     size *= np.dtype(dtype).itemsize
@@ -39,9 +39,9 @@ def paged(size: int, dtype: npt.DTypeLike) -> Any:
 
 
 def padded(count: int, lanes: int) -> npt.NDArray[np.int64]:
-    """Indices of ``count`` trajectories in whole blocks of lanes, filled up with the last one.
+    """Indices of ``count`` trajectories in whole blocks of lanes, padded with the last one.
 
-    Every lane then goes through the same machine code, whatever its place.
+    Every lane then runs the same machine code, whatever its place.
     """
     return np.minimum(np.arange(-(-count // lanes) * lanes), count - 1)
 
@@ -55,7 +55,7 @@ def run_blocks(
 ) -> FloatArray:
     """Call ``run_block(state, records, block)`` for every block; return measures [lanes, fields].
 
-    Each thread has a state of its own. Records are zeros when a block begins.
+    Each thread has its own state. Records are zero at the start of a block.
     """
     out = np.empty((blocks * lanes, len(FIELDS)))
     bins = setting.edges.size - 1
@@ -82,7 +82,7 @@ def run_blocks(
 
 
 def on_all_threads(run: Callable[[int, int], None], blocks: int) -> None:
-    """Call ``run(first, last)`` for pieces that make up 0..blocks, on all threads."""
+    """Call ``run(first, last)`` for pieces of 0..blocks, on all threads."""
     threads = min(numba.get_num_threads(), blocks)
     if threads == 1:
         run(0, blocks)

@@ -1,4 +1,4 @@
-"""How every kernel of the engine is compiled, cached and announced."""
+"""Compilation, caching and announcement of the engine's kernels."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Decorator(Protocol):
-    """What ``njit`` is to the type checker: a function stays what it was."""
+    """``njit`` for the type checker: the type of a function does not change."""
 
     def __call__(self, function: Function, /) -> Function:
         """Return the compiled function."""
 
 
-# "contract" lets the compiler fuse a*b + c; nothing is reassociated, and infinities and NaNs keep
-# their meaning. Division by zero gives an infinity instead of an exception.
+# "contract" lets the compiler fuse a*b + c; it reassociates nothing, and infinities and NaNs keep
+# their meaning. Division by zero gives infinity instead of an exception.
 OPTIONS: dict[str, Any] = {
     "fastmath": {"contract"},
     "error_model": "numpy",
@@ -37,11 +37,11 @@ _SOURCES = digest(COMPILED).hex()[:14]
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function that Python calls too, and cache it on disk.
+    """Compile a function that Python also calls, and cache it on disk.
 
-    Numba names the cache of a function after its qualified name, and looks at no other file than
-    the function's own. So a digest of all sources of compiled code is part of that name, and what
-    the function closes over: two processes then never write different code under one name.
+    Numba names the cache of a function after its qualified name, and checks only the function's own
+    file. So the name includes a digest of all sources of compiled code and of the function's
+    closure, and two processes never write different code under one name.
     """
     function.__qualname__ = f"{_full_name(function)}-{_SOURCES}"
     made: Any = cached_njit(function, **OPTIONS)
@@ -51,10 +51,10 @@ def compiled(function: Function) -> Function:
 
 
 class _ByName(FunctionCache):  # type: ignore[misc]
-    """Numba's cache for a function that closes over compiled ones.
+    """Numba's cache for a function that closes over compiled functions.
 
-    Numba tells such functions apart by the pickled ones inside, which differ in each process, and
-    so never finds what another one has written. Here the name of the function tells them apart.
+    Numba distinguishes such functions by pickling the inner ones, which differ in each process, so
+    it never finds an existing cache. Here the name of the function distinguishes them.
     """
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
@@ -62,7 +62,7 @@ class _ByName(FunctionCache):  # type: ignore[misc]
 
 
 def _full_name(function: Callable[..., Any]) -> str:
-    """The qualified name of a function, and what it closes over."""
+    """The qualified name of a function, with its closure."""
     contents = [cell.cell_contents for cell in function.__closure__ or ()]
     inside = [_full_name(c.py_func) if hasattr(c, "py_func") else str(c) for c in contents]
     return "-".join([function.__qualname__, *inside])
@@ -71,9 +71,9 @@ def _full_name(function: Callable[..., Any]) -> str:
 _INNER = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 inner: Decorator = njit(**_INNER)
-"""For a part of a kernel that only compiled code calls: half the time to compile.
+"""Compile a part of a kernel that only compiled code calls, in half the time.
 
-Python must not call it, except its ``py_func``: there is nothing behind it to call.
+Python must not call it, except its ``py_func``: it has no entry point for Python.
 """
 
 
@@ -94,6 +94,6 @@ class _Announcement(event.Listener):  # type: ignore[misc]
 
 @contextmanager
 def announced_compilation() -> Iterator[None]:
-    """Say once, in one line on standard error, that a call has to compile first."""
+    """Announce once, in one line on standard error, that a call must compile first."""
     with event.install_listener("numba:compile", _Announcement()):
         yield

@@ -41,13 +41,14 @@ from ravine.problems import LinearModel, Problem, Quadratic, QuadraticSum
 from ravine.sampling import Sampling
 
 _MOST_FEATURES = 32
-"""Features up to which Hessians of mini-batches, d² numbers each, beat the rows that made them."""
+"""Maximum number of features for which Hessians of mini-batches (d² numbers) are faster than
+rows."""
 _ROUNDING = {"float64": 1e-24, "float32": 1e-12}
-"""Rounding of squared errors, in units of ‖x*‖²: some units in the last place of x*, squared."""
+"""Rounding of squared errors in units of ‖x*‖²: a few units in the last place of x*, squared."""
 
 
 def is_quadratic_sum(spec: Spec) -> bool:
-    """Whether terms are Hessians: of a linear model with few features, or that is not sampled."""
+    """Whether terms are Hessians: for linear models with few features, or without sampling."""
     problem = spec.problem
     if not isinstance(problem, LinearModel):
         return isinstance(problem, Quadratic | QuadraticSum)
@@ -59,9 +60,9 @@ def is_quadratic_sum(spec: Spec) -> bool:
 def sum_terms(
     problem: Problem, sampling: Sampling | None, dtype: npt.DTypeLike = np.float64
 ) -> tuple[FiniteSumTerms, FloatArray]:
-    """Lay out the terms of a problem, and give the basis (d, d) of their coordinates.
+    """Lay out the terms of a problem, and return the basis (d, d) of their coordinates.
 
-    Without a sampling the whole objective is the only term.
+    Without sampling, the whole objective is the only term.
     """
     d = problem.dimension
     if sampling is None:
@@ -105,7 +106,7 @@ def sum_terms(
 def _structure(
     rows: npt.NDArray[np.floating[Any]],
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
-    """Which rows are constant, and the one entry that differs from the others in a row, or -1."""
+    """Which rows are constant, and the index of the one different entry in a row, or -1."""
     n = rows.shape[1]
     same = (rows == rows[:, :1]).all(axis=1)
     lone = np.full(len(rows), -1, np.int64)
@@ -119,17 +120,17 @@ def _structure(
 
 
 class Sum(NamedTuple):
-    """A sweep over a finite sum, laid out for the kernels: what all its trajectories share."""
+    """A sweep over a finite sum in the layout of the kernels, shared by all trajectories."""
 
     terms: Any  # FiniteSumTerms or LinearModelData
     rules: StepRules
     plan: FiniteSumPlan
     setting: Setting
-    force: float  # what noise and the terms' own gradients push a run with, per alpha
+    force: float  # size of noise and of the terms' own gradients, per alpha
 
 
 def new_sum(spec: Spec) -> Sum:
-    """Lay out what all trajectories of a sweep have in common."""
+    """Lay out the data that all trajectories of a sweep share."""
     if not is_quadratic_sum(spec):
         return _new_model(spec)
 
@@ -152,7 +153,7 @@ def _new_model(spec: Spec) -> Sum:
     data = new_data(problem, spec.sampled)
     rules = _new_rules(spec, problem.terms if spec.sampled else 1, np.dtype(np.float64))
     noisy = spec.sigma2 > 0.0 or (spec.sampled and not problem.interpolates)
-    # The state is x, not x - x*: errors below the rounding of x* do not fall any further.
+    # The state is x, not x - x*, so errors do not fall below the rounding of x*.
     tiny = max(vanished(spec.dtype), _ROUNDING[spec.dtype] * float(best @ best))
     setting = _new_setting(spec, spec.start - best, noisy, tiny, 1)
     plan = _new_plan(spec, np.ascontiguousarray(spec.start), 0.0, 1, np.empty((0, 0)))
@@ -164,10 +165,10 @@ def _new_model(spec: Spec) -> Sum:
 
 
 def _new_rules(spec: Spec, terms: int, dtype: np.dtype[Any]) -> StepRules:
-    """Gather what happens in a step."""
+    """Collect the parts of a step."""
     kind, period = restart_rule(spec.restart)
     momentum = momenta(spec.schedule, spec.steps)
-    # Nesterov's method looks ahead with its momentum, others with a gamma that does not change.
+    # Nesterov's method looks ahead with its momentum, others with a constant gamma.
     look = momentum if spec.gammas is None else momenta(None, spec.steps)
     return StepRules(
         terms=terms,
@@ -183,7 +184,7 @@ def _new_rules(spec: Spec, terms: int, dtype: np.dtype[Any]) -> StepRules:
 
 def _new_setting(spec: Spec, error: Any, noisy: bool, tiny: float, chunk: int) -> Setting:
     """Input of the measures: ``error`` is that of the start."""
-    # The sup-norm is taken after each chunk of the second half.
+    # The sup-norm is computed after each chunk of the second half.
     ends = np.minimum(np.arange(chunk, spec.steps + chunk, chunk), spec.steps)
     late = int((2 * ends > spec.steps).sum())
     samples = late if "floor_sup" in spec.measures else 0
@@ -242,7 +243,7 @@ def _new_state(spec: Spec, given: Sum) -> FiniteSumBlock:
 def identities(spec: Spec, first: int, last: int) -> npt.NDArray[np.uint64]:
     """Identities of the streams of the pixels first..last-1, repeat by repeat.
 
-    Where noise is shared all pixels have those of pixel 0: the same terms, and the same noise.
+    With shared noise, all pixels have those of pixel 0: the same terms and the same noise.
     """
     pixels = np.repeat(np.arange(first, last, dtype=np.uint64), spec.repeats)
     repeat = np.arange(len(pixels), dtype=np.uint64) % np.uint64(spec.repeats)
@@ -251,12 +252,12 @@ def identities(spec: Spec, first: int, last: int) -> npt.NDArray[np.uint64]:
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Errors of many trajectories of one method, at some of their steps.
+    """Errors of many trajectories of one method, after some of their steps.
 
     Attributes
     ----------
     steps
-        After how many steps the errors were taken, shape (visits,).
+        Numbers of steps after which the errors were computed, shape (visits,).
     errors
         y - x*, in the coordinates of the problem, shape (visits, trajectories, d).
     """
@@ -284,9 +285,9 @@ def ensemble(
     seed: int = 0,
     start: npt.ArrayLike | None = None,
 ) -> Ensemble:
-    """Run many trajectories of one method on a sum of quadratics; keep y - x* after some steps.
+    """Run many trajectories of one method on a sum of quadratics; return y - x* after some steps.
 
-    Trajectory t draws what ``run(..., trajectory=t)`` with the same seed draws.
+    Trajectory t has the same draws as ``run(..., trajectory=t)`` with the same seed.
 
     Parameters
     ----------
@@ -295,9 +296,9 @@ def ensemble(
     method
         One method: alpha, beta and gamma are single numbers.
     visits
-        Numbers of steps, increasing, after which the errors are kept; the last ends the run.
+        Increasing numbers of steps after which errors are stored; the last ends the run.
     trajectories
-        How many, at least 1.
+        Number of trajectories, at least 1.
     sampling, batch, restart, schedule, sigma2, seed, start
         As in ``ravine.engine.run.run``.
 

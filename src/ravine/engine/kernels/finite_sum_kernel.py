@@ -1,12 +1,12 @@
 """Quadratic finite sums under any sampling rule, with restart, schedules and additive noise.
 
-Each step draws the terms, takes the gradient mean_b (H_b y + z_b) + noise at the look-ahead y, and
-descends; then it restarts, where asked, the lanes whose last step went uphill. With shared
-eigenvectors, single terms, constant momentum and neither noise nor restart the coordinates do not
-meet: then each is taken eight steps at a time while it stays in registers.
+Each step draws the terms, computes the gradient mean_b (H_b y + z_b) + noise at the look-ahead y,
+and descends; then it restarts, if requested, the lanes whose last step went uphill. With shared
+eigenvectors, single terms, constant momentum and neither noise nor restart, the coordinates are
+independent, and each takes eight steps at a time in registers.
 
-What is recorded after step k is y = x + gamma (x - x₋) with the momentum of step k + 1, the point
-where the next gradient is taken: y_1 = x_0 is not recorded.
+After step k, y = x + gamma (x - x₋) with the momentum of step k + 1 is recorded, the point of the
+next gradient; y_1 = x_0 is not recorded.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ from ravine.engine.restart import NEVER
 
 
 class FiniteSumPlan(NamedTuple):
-    """Values shared by all trajectories, besides the sum and the rules."""
+    """Values shared by all trajectories, in addition to the sum and the rules."""
 
     start: Floats  # (d,) x_0 or x_0 - x*, in the coordinates of the sum
     seed: np.uint64
     edges: Integers  # of the bins of the measures
-    rest: float  # squared error below which a lane need not go on
-    chunk: int  # steps between two looks at the measures, at most CHUNK
+    rest: float  # squared error below which a lane may stop
+    chunk: int  # steps between two checks of the measures, at most CHUNK
     with_sup: bool  # whether the sup-norm is wanted
-    basis: FloatArray  # (d, d) eigenvectors that errors are taken in, or (0, 0) if none
+    basis: FloatArray  # (d, d) eigenvectors in which errors are computed, or (0, 0) if none
 
 
 class FiniteSumTrajectories(NamedTuple):
@@ -79,7 +79,7 @@ def _two_kinds(
     recording: int,
     errors: Floats,
 ) -> None:
-    """Take eight steps of a coordinate with two eigenvalues: a term's, and that of all others."""
+    """Take eight steps of a coordinate with two eigenvalues, one of them for a single term."""
     none = coordinate.dtype.type(0.0)
     term = np.uint32(lone)
     for lane in range(LANES):
@@ -113,7 +113,7 @@ def _any_kind(
     recording: int,
     errors: Floats,
 ) -> None:
-    """Take ``count`` steps of a coordinate, looking up the eigenvalue of every drawn term."""
+    """Take ``count`` steps of a coordinate with the eigenvalue of every drawn term."""
     none = coordinate.dtype.type(0.0)
     for u in range(count):
         for lane in range(LANES):
@@ -150,7 +150,7 @@ def _together(
         row = terms.curvatures[j]
         lone = terms.lone[j]
         if count == TOGETHER and (terms.same[j] or lone >= 0):
-            # Where all terms are the same, term 0 stands for the one that differs.
+            # If all terms are the same, term 0 stands for the different one.
             at = max(lone, 0)
             other = row[(lone + 1) % n]
             _two_kinds(coordinate, state.each, other, row[at], at, state.drawn, recording, errors)
@@ -160,7 +160,7 @@ def _together(
 
 @inner
 def _retire_certain(state: FiniteSumBlock, minimiser: Floats, rest: float, records: Records) -> int:
-    """Let lanes rest at the minimiser whose outcome is certain; return how many still run."""
+    """Stop lanes with a certain outcome at the minimiser; return how many still run."""
     running = LANES
     for lane in range(LANES):
         if records.diverged_at[lane] > 0 or records.latest[lane] < rest:
@@ -193,8 +193,8 @@ def add_largest(
 
 
 QUADRATIC, APART, DRAWN, WHOLE = "quadratic", "apart", "drawn", "whole"
-"""Kinds of gradients: of quadratics, by coordinate where these do not meet, and of linear models
-of mini-batches or all rows."""
+"""Kinds of gradients: of quadratics, separately by coordinate if possible, and of linear models
+with mini-batches or all rows."""
 _GRADIENTS: dict[str, Any] = {
     QUADRATIC: (quadratic_gradient, quadratic_rise),
     DRAWN: (drawn_gradient, model_rise),
@@ -204,14 +204,14 @@ _GRADIENTS: dict[str, Any] = {
 
 @cache
 def step_of(kind: str, extras: int) -> Any:
-    """The step with gradients of a kind; with ``extras`` it has noise and restarts."""
+    """The step with gradients of a kind; ``extras`` adds noise and restarts."""
     gradient, rise = _GRADIENTS[kind]
     return new_step(gradient, rise, extras)
 
 
 @cache
 def _driver(kind: str, extras: int, recording: int) -> Callable[..., None]:
-    """Make a driver that has only what a run needs: the rest is not compiled."""
+    """Make a driver with only the parts that a run needs; the rest is not compiled."""
     apart = int(kind == APART)
     take_step = step_of(QUADRATIC if kind == APART else kind, extras)
 
@@ -233,7 +233,7 @@ def _driver(kind: str, extras: int, recording: int) -> Callable[..., None]:
         ones = np.ones(LANES)
         some = slice(block * LANES, (block + 1) * LANES)
         begin(state, plan.start, all_.own[:, some], plan.seed, all_.identity[some])
-        k = 0 * block  # a zero of the type of a step, which may be 64 bits wide
+        k = 0 * block  # a zero of the type of a step, which may have 64 bits
         b = 0
         running = LANES
         for v in range(visits.size):
@@ -259,7 +259,7 @@ def _driver(kind: str, extras: int, recording: int) -> Callable[..., None]:
 
                 k += count
 
-                # Coordinates that are taken apart have no look-ahead before it is asked for.
+                # Separate coordinates have no look-ahead until it is needed.
                 look = recording == 1 and plan.with_sup and 2 * k > edges[-1]
                 if apart == 1 and (look or k == visits[v]):
                     for j in range(d):
@@ -289,7 +289,7 @@ def kind_of(terms: Any, rules: StepRules) -> tuple[str, int]:
 
 
 def driver_for(terms: Any, rules: StepRules, *, recording: bool) -> Callable[..., None]:
-    """Pick the driver of a sum under rules: for measures, or for errors at some steps.
+    """Choose the driver of a sum under rules: for measures, or for errors at some steps.
 
     It runs one block and does not hold the GIL.
     """

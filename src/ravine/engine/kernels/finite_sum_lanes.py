@@ -1,8 +1,8 @@
-"""Finite sums, a trajectory a vector lane: the state of a block, and the parts of a step.
+"""Finite sums with one trajectory per vector lane: the state of a block, the parts of a step.
 
-Of a sum of quadratics the state is the error x - x*, in the eigenbasis where the Hessians share one
+For a sum of quadratics, the state is the error x - x*: in the eigenbasis if the Hessians share one
 (then a term is a row of eigenvalues), else in the given coordinates (then a term is a dense
-matrix). Of a linear model it is x itself, and its gradients are in ``linear_model_gradient``.
+matrix). For a linear model it is x itself, and its gradients are in ``linear_model_gradient``.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Y, G, SLOPE, MID = range(2, 6)
 ROWS = 6
 """Rows of a coordinate in ``FiniteSumBlock.workspace``.
 
-Row 0 is x (or x - x*) and row 1 the one before. The others hold what one step needs: the look-ahead
-y, the gradient there, for restarts the slope of a function and the point half-way along the step.
+Row 0 is x (or x - x*) and row 1 the previous one. The others are for one step: the look-ahead y,
+the gradient there, and for restarts the slope of a function and the midpoint of the step.
 """
 CHUNK = 16
-"""Steps of quadratics between two looks at the measures; a multiple of ``TOGETHER``."""
+"""Steps of quadratics between two checks of the measures; a multiple of ``TOGETHER``."""
 ALPHA, BETA, GAMMA, TEST = range(4)
 """Rows of ``FiniteSumBlock.each``."""
 
@@ -38,7 +38,7 @@ Words = npt.NDArray[np.uint32]
 
 
 class FiniteSumTerms(NamedTuple):
-    """The terms of a quadratic sum, laid out for look-ups: one row an entry, one column a term."""
+    """The terms of a quadratic sum for look-ups: one row per entry, one column per term."""
 
     curvatures: Floats  # (d, n) eigenvalues, or (d * d, n) entries of H_i
     slopes: Floats  # (d, n) gradients at the minimiser, or (0, n) where all are zero
@@ -63,7 +63,7 @@ class StepRules(NamedTuple):
 
 
 class FiniteSumBlock(NamedTuple):
-    """The state of a block of trajectories, in flat buffers of ``LANES`` entries a row."""
+    """The state of a block of trajectories, in flat buffers of ``LANES`` entries per row."""
 
     workspace: Floats  # d times the rows of a coordinate
     each: Floats  # alpha, beta, gamma and the restart criterion of every lane
@@ -109,7 +109,7 @@ def begin(
     seed: np.uint64,
     identity: npt.NDArray[np.uint64],
 ) -> None:
-    """Put all lanes at ``start`` (d,), with parameters [3, lanes] and identities of streams."""
+    """Start all lanes at ``start`` (d,), with parameters [3, lanes] and identities of streams."""
     for j in range(start.size):
         coordinate = state.workspace[j * ROWS * LANES : (j + 1) * ROWS * LANES]
         for entry in range(3 * LANES):
@@ -135,7 +135,7 @@ def begin(
 def multiply_rows(
     row: Floats, same: bool, picks: Words, size: int, workspace: Floats, source: int, target: int
 ) -> None:
-    """Add to row ``target`` of ``workspace`` the drawn terms' mean entry times row ``source``."""
+    """Add the drawn terms' mean entry times row ``source`` to row ``target`` of ``workspace``."""
     v = workspace[source : source + LANES]
     out = workspace[target : target + LANES]
     if same:
@@ -155,7 +155,7 @@ def multiply_rows(
 def sampled_slope(
     terms: FiniteSumTerms, picks: Words, size: int, workspace: Floats, source: int, target: int
 ) -> None:
-    """Put the gradient of the drawn terms at row ``source`` into row ``target`` of all blocks."""
+    """Write the gradient of the drawn terms at row ``source`` to row ``target`` of all blocks."""
     wide = ROWS * LANES
     d = workspace.shape[0] // wide
     for j in range(d):
@@ -184,14 +184,14 @@ def sampled_slope(
 
 @inner
 def full_slope(terms: FiniteSumTerms, workspace: Floats, source: int, target: int) -> None:
-    """Put the gradient of the whole objective at row ``source`` into row ``target``."""
+    """Write the gradient of the whole objective at row ``source`` to row ``target``."""
     wide = ROWS * LANES
     d = workspace.shape[0] // wide
     for j in range(d):
         out = workspace[j * wide + target * LANES : j * wide + (target + 1) * LANES]
         for lane in range(LANES):
             out[lane] = 0.0
-        # In shared eigenvectors the Hessian is diagonal, and its mean a row of eigenvalues.
+        # With shared eigenvectors the Hessian is diagonal, and its mean is a row of eigenvalues.
         for i in range(j if terms.shared else 0, j + 1 if terms.shared else d):
             entry = terms.mean[j if terms.shared else j * d + i]
             v = workspace[i * wide + source * LANES : i * wide + (source + 1) * LANES]
@@ -201,7 +201,7 @@ def full_slope(terms: FiniteSumTerms, workspace: Floats, source: int, target: in
 
 @inner
 def add_noise(state: FiniteSumBlock, k: int, sigma: float) -> None:
-    """Add the normals of step k to the gradient; a pair of words serves two steps."""
+    """Add the normals of step k to the gradient; a pair of words gives two steps."""
     for j in range(state.workspace.size // (ROWS * LANES)):
         normals = state.normals[2 * j * LANES : 2 * (j + 1) * LANES]
         words = state.noise_words[4 * j * LANES : 4 * (j + 1) * LANES]
@@ -226,13 +226,13 @@ def add_noise(state: FiniteSumBlock, k: int, sigma: float) -> None:
 
 @inner
 def quadratic_gradient(terms: FiniteSumTerms, state: FiniteSumBlock, size: int) -> None:
-    """Put the mean gradient of the ``size`` drawn terms at y into its row."""
+    """Write the mean gradient of the ``size`` drawn terms at y to its row."""
     sampled_slope(terms, state.picks, size, state.workspace, Y, G)
 
 
 @inner
 def quadratic_rise(terms: FiniteSumTerms, state: FiniteSumBlock, kind: int, size: int) -> None:
-    """Set the restart criterion to how far the last step went up, on the terms drawn or on all.
+    """Set the restart criterion to the rise of the last step, on the drawn terms or on all.
 
     The rise of a quadratic f from a to b is ∇f((a + b)/2)·(b - a), exactly.
     """
@@ -260,7 +260,7 @@ def slope_along_step(state: FiniteSumBlock, row: int) -> None:
 
 @inner
 def restart(state: FiniteSumBlock) -> None:
-    """Set the momentum of those lanes to zero whose criterion is above zero."""
+    """Set the momentum of lanes with a positive criterion to zero."""
     test = state.each[TEST * LANES : (TEST + 1) * LANES]
     for j in range(state.workspace.shape[0] // (ROWS * LANES)):
         coordinate = state.workspace[j * ROWS * LANES : (j + 1) * ROWS * LANES]
@@ -284,7 +284,7 @@ def look_rows(
 
 @inner
 def descend_rows(coordinate: Floats, each: Floats, scale: float, shift: float) -> None:
-    """Take the step of a coordinate, and remember the middle of it."""
+    """Take the step of a coordinate, and store its midpoint."""
     for lane in range(LANES):
         x = coordinate[lane]
         x_prev = coordinate[LANES + lane]
@@ -299,8 +299,8 @@ def descend_rows(coordinate: Floats, each: Floats, scale: float, shift: float) -
 def new_step(gradient: Callable[..., None], rise: Callable[..., None], extras: int) -> Any:
     """Make a function that takes a step of all lanes of a block.
 
-    ``gradient(terms, state, size)`` and ``rise(terms, state, kind, size)`` are those of one kind of
-    terms. Noise and restarts, the ``extras``, are compiled where they are needed.
+    ``gradient(terms, state, size)`` and ``rise(terms, state, kind, size)`` belong to one kind of
+    terms. Noise and restarts, the ``extras``, are compiled only if needed.
     """
 
     @inner

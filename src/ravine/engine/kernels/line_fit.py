@@ -1,4 +1,4 @@
-"""A line through the errors of a run: slope and scatter of ½ ln(mean square) over bins of steps."""
+"""A line fit to the errors of a run: slope and scatter of ½ ln(mean square) over bins of steps."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from ravine.engine.kernels.compiled import inner
 Integers = npt.NDArray[np.int64]
 
 _REFINEMENTS = 8
-"""Corrections of a fit for the widths of the bins; each gains a digit or more."""
+"""Number of corrections of a fit for the widths of the bins; each gains at least a digit."""
 _SETTLED = 1e-11
-"""Change of a slope, per step, at which refining it has come to an end."""
+"""Change of the slope per step at which the refinement ends."""
 _SMALL_BULGE = 1e-3
-"""Slope times width below which the first term of the bulge's series is exact to 1e-7 of it."""
+"""Slope times width below which the first term of the bulge's series has a relative error of
+1e-7."""
 
 
 @inner
 def bulge(slope: float, width: float) -> float:
-    """Return how far ½ ln of the mean square of a bin lies above the line through its middle.
+    """Return the height of ½ ln of the mean square of a bin above the line at its middle.
 
     A geometric sequence has the mean square sinh(width slope) / (width sinh(slope)) times the
     square in the middle.
@@ -39,10 +40,10 @@ def fit(
 ) -> tuple[float, float]:
     """Return slope and residual deviation of the errors in bins first to last - 1.
 
-    Bins are taken together by ``group``; ``refine`` corrects single bins for their bulges.
+    Bins are joined in groups of ``group``; ``refine`` corrects single bins for their bulges.
     """
-    # Times count from the middle of the window and levels from the first bin's: the sums below then
-    # lose no digits.
+    # Times are relative to the middle of the window and levels to the first bin, so that the sums
+    # below lose no digits.
     middle = 0.5 * (edges[first] + edges[last] + 1)
     base = 0.5 * np.log(mean[first])
     total = mid = height = along = across = scatter = 0.0
@@ -72,7 +73,7 @@ def fit(
 
     straight = slope = along / across
     for _ in range(_REFINEMENTS if refine else 0):
-        # A slope is linear in the levels: only the part that the bulges make is fitted again.
+        # The slope is linear in the levels, so only the contribution of the bulges is fitted again.
         tilt = lift = width = 0.0
         for b in range(first, last):
             if edges[b + 1] - edges[b] != width:

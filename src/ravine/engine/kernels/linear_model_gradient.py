@@ -1,15 +1,15 @@
-"""Gradients and objectives of linear models, a pixel a lane.
+"""Gradients and objectives of linear models, one pixel per lane.
 
-The rows of the data are taken four at a time: for each class the four scores of a lane come from
-one pass over its weights, and the gradient of each weight takes up four rows at once. The numbers
+The rows of the data are processed four at a time: for each class, the four scores of a lane come
+from one pass over its weights, and the gradient of each weight adds four rows at once. The numbers
 of features and classes are lengths of tuples, which are part of a type: constants of the compiled
-code, which unrolls the loops over them, and a key of the cache on disk. Where every lane has drawn
-mini-batches of its own, the lanes have no rows in common and are taken one by one, with sizes that
-are numbers at run time.
+code, which unrolls the loops over them, and part of the key of the cache on disk. If every lane has
+drawn its own mini-batches, lanes have no rows in common and are processed one by one, with sizes
+known at run time.
 
-To compile another loss, turn scores into slopes in ``whole_gradient`` (four rows of all lanes at
-once) and in ``visit_rows`` (one row of one lane), under its number ``kernel_code``, and add that
-to ``LOSSES``.
+To compile another loss, convert scores to slopes in ``whole_gradient`` (four rows of all lanes at
+once) and in ``visit_rows`` (one row of one lane), under its number ``kernel_code``, and add the
+number to ``LOSSES``.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from ravine.engine.restart import ON_SAMPLED
 from ravine.problems.losses import LOGISTIC, MULTINOMIAL, SQUARED
 
 FOUR = 4
-"""Rows of the data that are taken at once."""
+"""Rows of the data that are processed at once."""
 
 WIDE = 8
-"""Features that a lane's own gradient takes at once, in as many sums: two vectors of four."""
+"""Features that a lane's own gradient processes at once, in as many sums: two vectors of four."""
 
 LOSSES = (SQUARED, LOGISTIC, MULTINOMIAL)
-"""Losses that are compiled, by their ``kernel_code``."""
+"""Compiled losses, by their ``kernel_code``."""
 
 _LOG2E = 1.4426950408889634  # 1 / ln 2
 # ln 2 = high + low; high ends in 21 zero bits, so that a whole number below 2²⁰ times it is exact.
 _LN2_HIGH = 0.693147180369123816490
 _LN2_LOW = 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it leaves the nearest whole number in the low bits
-_52 = np.int64(52)  # where the exponent of a float64 begins
+_52 = np.int64(52)  # first bit of the exponent of a float64
 _LOWEST = -700.0  # exp of it is 1e-304, a normal number
 # Taylor's coefficients 1/k!: on |r| <= ln(2)/2 what follows r¹² / 12! is below 2e-16.
 _C3, _C4, _C5, _C6, _C7 = 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040
@@ -51,8 +51,8 @@ _C8, _C9, _C10, _C11, _C12 = 1 / 40320, 1 / 362880, 1 / 3628800, 1 / 39916800, 1
 def exponential(x: float) -> float:
     """Return exp(x) for -700 <= x <= 700, to 3e-16, without branches; below -700 exp(-700).
 
-    With x = whole ln 2 + r, exp(x) = 2^whole exp(r): a short polynomial in r, and a whole number
-    that is added to the exponent of the result.
+    With x = whole ln 2 + r, exp(x) = 2^whole exp(r): a short polynomial in r, and an integer that
+    is added to the exponent of the result.
     """
     x = max(np.float64(x), _LOWEST)
     shifted = np.float64(x * _LOG2E + _ROUND)
@@ -65,7 +65,7 @@ def exponential(x: float) -> float:
 
 
 class LinearModelData(NamedTuple):
-    """The problem: zero rows fill up the last four, zero columns the last eight of ``wide``."""
+    """The problem: zero rows pad the last four, and zero columns the last eight of ``wide``."""
 
     X: FloatArray  # (rows, features)
     wide: FloatArray  # (rows, features in whole eights)
@@ -75,9 +75,9 @@ class LinearModelData(NamedTuple):
     loss: int
     outputs: int
     minimiser: FloatArray  # (d,)
-    edges: Integers  # rows at which the mini-batches begin, and where the last one ends
-    features: tuple[int, ...]  # as long as there are features; empty for mini-batches
-    classes: tuple[int, ...]  # as long as there are classes; one is the logistic loss
+    edges: Integers  # first rows of the mini-batches, and the end of the last one
+    features: tuple[int, ...]  # one entry per feature; empty for mini-batches
+    classes: tuple[int, ...]  # one entry per class; one class is the logistic loss
 
 
 def new_data(problem: Any, sampled: bool) -> LinearModelData:
@@ -116,7 +116,7 @@ def scratch_sizes(data: LinearModelData) -> tuple[int, int, int]:
 
 @inner
 def softmax(scores: Floats, classes: tuple[int, ...]) -> None:
-    """Turn the scores of four rows, class by class, into probabilities."""
+    """Convert the scores of four rows, class by class, to probabilities."""
     wide = len(classes) * LANES
     for r in range(FOUR):
         row = scores[r * wide :]
@@ -143,7 +143,7 @@ def softmax(scores: Floats, classes: tuple[int, ...]) -> None:
 
 @inner
 def sigmoid(scores: Floats) -> None:
-    """Turn the scores of four rows into the probability of the second label."""
+    """Convert the scores of four rows to the probability of the second label."""
     for entry in range(FOUR * LANES):
         z = scores[entry]
         e = exponential(-abs(z))
@@ -159,7 +159,7 @@ def score(
     features: tuple[int, ...],
     classes: tuple[int, ...],
 ) -> None:
-    """Put x_rᵀ W of the rows r = first, ..., first + 3 into ``scores``."""
+    """Write x_rᵀ W of the rows r = first, ..., first + 3 to ``scores``."""
     wide = len(classes) * LANES
     x0 = X[first]
     x1 = X[first + 1]
@@ -208,7 +208,7 @@ def collect(
 
 @inner
 def whole_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> None:
-    """Put the gradient of the whole objective at y into its row."""
+    """Write the gradient of the whole objective at y to its row."""
     features = data.features
     classes = data.classes
     scores = state.scores
@@ -228,7 +228,7 @@ def whole_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> N
         elif data.loss == LOGISTIC:
             sigmoid(scores)
 
-        # Now the scores are what is to meet the target: its slope in a score is the difference.
+        # The scores are now predictions of the target; the slope in a score is their difference.
         for r in range(FOUR):
             weight = data.weights[first + r]
             for c in range(len(classes)):
@@ -256,7 +256,7 @@ def visit_rows(
 ) -> float:
     """Return the sum of the losses of rows at the weights ``own`` of one lane, output by output.
 
-    Their gradient is added to ``slopes``, which is laid out like ``own``, unless it is empty.
+    Their gradient is added to ``slopes``, with the layout of ``own``, unless it is empty.
     """
     outputs = data.outputs
     wide = data.wide.shape[1]
@@ -282,8 +282,8 @@ def visit_rows(
             # The logistic loss is a softmax of (0, z).
             top = z if c == 0 and data.loss == MULTINOMIAL else max(top, z)
 
-        # The scores become the slopes of the row's loss. Not a function of its own: a call for each
-        # row would cost a fifth of the time.
+        # The scores become the slopes of the row's loss. This is not a separate function because a
+        # call per row would cost a fifth of the time.
         hits = data.target[r * outputs : (r + 1) * outputs]
         if data.loss == SQUARED:
             scores[0] -= hits[0]
@@ -298,7 +298,7 @@ def visit_rows(
                 total += scores[c]
 
             if slopes.size == 0:
-                # With a reference score of zero the second label alone counts its own score.
+                # With a reference score of zero, only the second label counts its own score.
                 loss += np.log(total) + (top * (1.0 - hits[0]) if data.loss == LOGISTIC else 0.0)
             for c in range(outputs):
                 scores[c] = scores[c] / total - hits[c]
@@ -329,10 +329,10 @@ def take_lane(data: LinearModelData, state: FiniteSumBlock, row: int, p: int) ->
 
 @inner
 def drawn_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> None:
-    """Put the mean gradient of each lane's own ``size`` mini-batches at y into its row.
+    """Write the mean gradient of each lane's own ``size`` mini-batches at y to its row.
 
-    The weights of a lane are brought together first: in the state they are so far apart that they
-    would push each other out of the nearest cache.
+    The weights of a lane are copied together first: in the state they are so far apart that they
+    would evict each other from the L1 cache.
     """
     outputs = data.outputs
     wide = data.wide.shape[1]
@@ -373,7 +373,7 @@ def drawn_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> N
 def objective_of(
     data: LinearModelData, state: FiniteSumBlock, row: int, size: int, p: int
 ) -> float:
-    """Return the objective of lane p at a row: of its own mini-batches, of all where size is 0."""
+    """Return the objective of lane p at a row: on its own mini-batches, or on all if size is 0."""
     total = take_lane(data, state, row, p)
     own = state.weights[: data.outputs * data.wide.shape[1]]
     nothing = state.weights[:0]
@@ -390,7 +390,7 @@ def objective_of(
 
 @inner
 def model_rise(data: LinearModelData, state: FiniteSumBlock, kind: int, size: int) -> None:
-    """Set the restart criterion to how far the last step went up, on the rows drawn or on all."""
+    """Set the restart criterion to the rise of the last step, on the drawn rows or on all."""
     of = size if kind == ON_SAMPLED and len(data.features) == 0 else 0
     for p in range(LANES):
         after = objective_of(data, state, 0, of, p)

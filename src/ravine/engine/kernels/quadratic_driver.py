@@ -1,4 +1,4 @@
-"""A block of quadratics, a trajectory a vector lane: inner loops, and the loop over the steps.
+"""A block of quadratics with one trajectory per vector lane: inner loops, and the step loop.
 
 Arrays are flat rows of ``LANES`` entries at offsets known to the compiler, so that each loop over
 lanes becomes vector code without checks for overlap.
@@ -23,18 +23,18 @@ from ravine.engine.measures import Integers, Records, record
 LANES = 128
 """Trajectories in a block."""
 CHUNK = 32
-"""Steps of one coordinate in a row."""
+"""Consecutive steps of one coordinate."""
 
 _C1, _C2, G = 0, LANES, 2 * LANES  # rows of the coefficients
 SECOND = 2 * LANES
-"""Where the rows of a second coordinate begin, of its coefficients as of its state."""
+"""First row of a second coordinate, in its coefficients and in its state."""
 _R0, _R2, SCALE = 4 * LANES, 5 * LANES, 6 * LANES  # rows after the four of normals
 
 BETA, GAMMA, FACTOR, LIMIT = LANES, 2 * LANES, 3 * LANES, 4 * LANES
-"""Where the rows of what is a lane's own begin, after that of alpha."""
+"""First rows of a lane's own values, after that of alpha."""
 
-_SUP_SAMPLES = 64  # steps of the floor window at which the sup-norm is taken, at most
-_EIGHT = 8  # steps that are recorded together where they fall into one bin
+_SUP_SAMPLES = 64  # maximum number of steps of the floor window at which the sup-norm is computed
+_EIGHT = 8  # steps that are recorded together if they are in one bin
 
 Floats = npt.NDArray[np.floating[Any]]
 Singles = npt.NDArray[np.float32]
@@ -44,21 +44,21 @@ Words = npt.NDArray[np.uint32]
 class QuadraticPlan(NamedTuple):
     """Values shared by all trajectories of a tile.
 
-    Where noise is shared or there is none, a coordinate of zeros makes their number even.
+    With shared noise or none, a coordinate of zeros makes their number even.
     """
 
-    d: int  # without the one that makes it even
+    d: int  # without the padding coordinate
     eigenvalues: Floats  # (d,)
     start: Floats  # (d,) x_0 - x* in the eigenbasis
     noisy: bool
     edges: Integers
-    tiny: float  # squared error at which a noise-free lane has vanished
-    least: float  # error of a coordinate below which a noise-free lane counts it as zero
-    eigenvectors: FloatArray  # (d, d), or (0, 0) where no sup-norm is wanted
+    tiny: float  # squared error below which a noise-free lane counts as zero
+    least: float  # error of a coordinate below which it counts as zero in a noise-free lane
+    eigenvectors: FloatArray  # (d, d), or (0, 0) without sup-norm
 
 
 class QuadraticBlock(NamedTuple):
-    """The state of a block, flat rows of ``LANES``, and its workspace."""
+    """The state of a block in flat rows of ``LANES``, and its workspace."""
 
     own: FloatArray  # alpha, beta, gamma, factor and limit of every lane
     x: Floats  # two rows a coordinate: newest and the one before
@@ -67,14 +67,14 @@ class QuadraticBlock(NamedTuple):
     squares: Floats  # a row a step of the chunk
     noise: Singles  # four rows of normals, two of radii, one of scales
     words: Words
-    states: Words  # streams: four rows a coordinate, or where shared for 128 coordinates
+    states: Words  # streams: four rows per coordinate, or, if shared, per 128 coordinates
     shared: Singles  # shared noise of a chunk: a row of steps a coordinate
     y: FloatArray  # for the sup-norm: a row a coordinate, and two
 
 
 @inner
 def four_draws(states: Words, words: Words, noise: Singles) -> None:
-    """Draw four words of every lane's stream, and make them the scaled normals of four steps."""
+    """Draw four words of every lane's stream, and turn them into scaled normals of four steps."""
     for p in range(LANES):
         s0, s1, s2, s3 = states[p], states[LANES + p], states[2 * LANES + p], states[3 * LANES + p]
         for u in range(4):
@@ -102,7 +102,7 @@ def chunk_independent(
     noise: Singles,
     all_squares: Floats,
 ) -> None:
-    """Take a chunk of steps in one coordinate, each lane with its own noise, four at a time."""
+    """Take a chunk of steps in one coordinate, four at a time, each lane with its own noise."""
     for j in range(0, CHUNK, 4):
         four_draws(states, words, noise)
         squares = all_squares[j * LANES : (j + 4) * LANES]
@@ -123,9 +123,9 @@ def chunk_independent(
 
 @inner
 def draw_shared(d: int, states: Words, words: Words, noise: Singles, shared: Singles) -> None:
-    """Draw a chunk of the noise that all lanes share, a row of steps for each coordinate.
+    """Draw a chunk of shared noise, one row of steps per coordinate.
 
-    Here the coordinates are the lanes. One that makes an odd number ``d`` even has no noise.
+    Here the coordinates are the lanes. A padding coordinate for odd ``d`` has no noise.
     """
     for group in range(shared.size // (CHUNK * LANES)):
         streams = states[4 * group * LANES : 4 * (group + 1) * LANES]
@@ -144,9 +144,9 @@ def draw_shared(d: int, states: Words, words: Words, noise: Singles, shared: Sin
 def chunk_shared(
     x: Floats, coefficients: Floats, look: Floats, shared: Singles, all_squares: Floats
 ) -> None:
-    """Take a chunk of steps in two coordinates, all lanes with the same noise, four at a time.
+    """Take a chunk of steps in two coordinates, four at a time, all lanes with the same noise.
 
-    The sums of squares, which fill the nearest cache, are then read and written half as often.
+    The sums of squares, which fill the L1 cache, are then read and written half as often.
     """
     for j in range(0, CHUNK, 4):
         squares = all_squares[j * LANES : (j + 4) * LANES]
@@ -178,11 +178,10 @@ def chunk_shared(
 
 @inner
 def put_to_rest(x: Floats, coefficients: Floats, least: float) -> None:
-    """Set to zero what is below ``least`` in a direction in which the lane is stable.
+    """Set values below ``least`` to zero in stable directions of a lane.
 
-    It can only fall further, into the numbers below the normal ones, in which some processors are
-    a hundred times slower. A direction is stable where z² = c1 z + c2 has both roots inside the
-    unit circle.
+    They can only fall further, to subnormal numbers, which make some processors a hundred times
+    slower. A direction is stable if z² = c1 z + c2 has both roots inside the unit circle.
     """
     for p in range(LANES):
         c1 = coefficients[_C1 + p]
@@ -205,7 +204,7 @@ def modal_row(eigenvalue: float, own: FloatArray, row: Floats) -> None:
 
 @inner
 def takes_sup_norm(k: int, steps: int) -> bool:
-    """Whether the sup-norm is taken after step ``k``, the last of a chunk."""
+    """Whether the sup-norm is computed after step ``k``, the last of a chunk."""
     stride = 1 + steps // (2 * CHUNK * _SUP_SAMPLES)
     return steps < 2 * k and k <= steps and (k // CHUNK) % stride == 0
 
@@ -249,9 +248,9 @@ def record_eight(
 ) -> None:
     """Add the squared errors of the steps k, ..., k + 7 to bin ``b``.
 
-    The same sums in the same order as eight times ``record``. Whether one of them is beyond the
-    limit is looked at together, and which one only where there is one. That every error is compared
-    also keeps the compiler from fusing a product with its sum, which would change the last digit.
+    The same sums in the same order as eight calls of ``record``. One check decides whether any of
+    them is beyond the limit; only then is it located. Comparing every error also keeps the compiler
+    from fusing a product with its sum, which would change the last digit.
     """
     bin_sum = records.bins[b]
     diverged_at = records.diverged_at
@@ -265,7 +264,7 @@ def record_eight(
             error = weight * squares[u * LANES + p]
             total += error
             records.latest[p] = error
-            # Written so that a NaN counts as beyond too.
+            # Written so that a NaN counts as beyond the limit too.
             within = within & (error <= bound)
         bin_sum[p] = total
         beyond += 0 if within else 1
@@ -278,9 +277,9 @@ def record_eight(
 
 @inner
 def record_chunk(k: int, edges: Integers, b: int, state: QuadraticBlock, records: Records) -> int:
-    """Record the steps k + 1, k + 2, ... of a chunk, from bin ``b`` on; return the last one's bin.
+    """Record the steps k + 1, k + 2, ... of a chunk from bin ``b`` on; return the last bin.
 
-    Where bins are wide, eight steps at a time.
+    Wide bins take eight steps at a time.
     """
     factor = state.own[FACTOR:]
     limit = state.own[LIMIT:]
@@ -301,9 +300,9 @@ def record_chunk(k: int, edges: Integers, b: int, state: QuadraticBlock, records
 
 @inner
 def retire_certain(plan: QuadraticPlan, state: QuadraticBlock, records: Records) -> int:
-    """Let lanes rest at zero whose outcome is certain; return how many still run.
+    """Stop lanes with a certain outcome at zero; return how many still run.
 
-    There they cost nothing extra: no infinities, no subnormal numbers.
+    There they cost nothing: no infinities and no subnormal numbers.
     """
     own = state.own
     running = LANES
@@ -328,10 +327,10 @@ def retire_certain(plan: QuadraticPlan, state: QuadraticBlock, records: Records)
 
 @cache
 def driver(independent: int, with_sup: int) -> Callable[..., None]:
-    """Make a driver for noise of each lane's own or shared, with or without the sup-norm.
+    """Make a driver for independent or shared noise, with or without the sup-norm.
 
-    What a sweep does not use is not compiled. Noise that lanes share is there already, ``stride``
-    numbers a chunk; where ``stride`` is zero it is drawn chunk by chunk.
+    Parts that a sweep does not use are not compiled. Shared noise is given, ``stride`` numbers per
+    chunk; if ``stride`` is zero, it is drawn chunk by chunk.
     """
 
     @compiled
@@ -386,6 +385,6 @@ def driver(independent: int, with_sup: int) -> Callable[..., None]:
 def draw_chunks(
     d: int, states: Words, words: Words, noise: Singles, stride: int, shared: Singles
 ) -> None:
-    """Draw shared noise, ``stride`` numbers a chunk, for as many chunks as fit."""
+    """Draw shared noise, ``stride`` numbers per chunk, for as many chunks as fit."""
     for at in range(0, shared.size, stride):
         draw_shared(d, states, words, noise, shared[at : at + stride])

@@ -1,16 +1,16 @@
-"""Quadratics with additive noise, in the eigenbasis, a pixel a vector lane.
+"""Quadratics with additive noise in the eigenbasis, one pixel per vector lane.
 
-A block of ``LANES`` trajectories runs ``CHUNK`` steps of one coordinate before it turns to the
-next, so that the state of a coordinate stays in registers and the sums of squares in the nearest
-cache. The last block is padded: every lane goes through the same machine code, whatever its place.
+A block of ``LANES`` trajectories runs ``CHUNK`` steps of one coordinate before the next, so that
+the state of a coordinate stays in registers and the sums of squares in the L1 cache. The last block
+is padded, so that every lane runs the same machine code, whatever its place.
 
-With errors in the eigenbasis, and x₋ = x at the start, a step is ``modal_step``. What is recorded
-is y = x + gamma (x - x₋) = (1+gamma)(x - g x₋), g = gamma/(1+gamma): one fused operation, and the
-factor (1+gamma)² is applied to the sum of squares. After k steps that is y_{k+1}; y_1 = x_0.
+With errors in the eigenbasis, and x₋ = x at the start, a step is ``modal_step``. The recorded point
+is y = x + gamma (x - x₋) = (1+gamma)(x - g x₋), g = gamma/(1+gamma): one fused operation, with the
+factor (1+gamma)² applied to the sum of squares. After k steps it is y_{k+1}; y_1 = x_0.
 
-Independent noise is scaled by -alpha sigma while it is still in single precision. Shared noise is
-the same for all lanes, so there the state is kept in units of -alpha sigma instead, which saves a
-product in each update. No noise at all is shared noise of zeros in units of one.
+Independent noise is scaled by -alpha sigma in single precision. Shared noise is the same for all
+lanes, so the state is stored in units of -alpha sigma instead, which saves a product per update. No
+noise is treated as shared noise of zeros in units of one.
 """
 
 from __future__ import annotations
@@ -46,16 +46,17 @@ from ravine.engine.measures import (
 )
 from ravine.engine.spec import Spec
 
-_FARTHEST_SINGLE = 1e18  # whose square, 1e36, is still below 3e38, the end of single precision
-# Errors of a coordinate at the end of their format. The square of such a one is zero, even times
-# the 1e17 (1e8 in single precision) that gamma next to -1 makes of it, and the 1e4 that a stable
-# direction can still grow by: to leave it out changes no bit of a sum of squares.
+_FARTHEST_SINGLE = 1e18  # whose square, 1e36, is below 3e38, the end of single precision
+# Errors of a coordinate at the end of their format. Their square is zero even after multiplication
+# by 1e17 (1e8 in single precision) for gamma next to -1, and by 1e4 for transient growth in a
+# stable direction, so omitting them changes no bit of a sum of squares.
 _LEAST_64 = 1e-300
 _LEAST_32 = 1e-36
 _MOST_NOISE = 1 << 26  # bytes of shared noise that is drawn once for all blocks of a tile
 
 NO_NOISE, INDEPENDENT, SHARED = range(3)
-"""No noise, each trajectory with its own, or all trajectories of a repeat with the same."""
+"""No noise, independent noise per trajectory, or the same noise for all trajectories of a
+repeat."""
 
 
 class QuadraticTrajectories(NamedTuple):
@@ -67,8 +68,8 @@ class QuadraticTrajectories(NamedTuple):
     factor: FloatArray  # ((1 + gamma) unit)², from recorded squares to squared errors
     limit: FloatArray  # squared error beyond which a lane has diverged
     g: FloatArray  # gamma / (1 + gamma)
-    unit: FloatArray  # what the state is measured in
-    stream: npt.NDArray[np.uint64]  # the identity that its noise depends on
+    unit: FloatArray  # unit of the state
+    stream: npt.NDArray[np.uint64]  # identity that selects its noise
 
 
 def noise_mode(spec: Spec) -> int:
@@ -84,7 +85,7 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
     mode = noise_mode(spec)
     plan, setting = new_plan(spec, mode)
     pixels = np.arange(first, last)
-    # A block shares its noise, so where noise is shared a block holds pixels of one repeat.
+    # A block shares its noise, so with shared noise a block contains pixels of one repeat.
     rows = spec.repeats if mode == SHARED else 1
     if mode != SHARED:
         pixels = np.repeat(pixels, spec.repeats)
@@ -121,7 +122,7 @@ def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
 
 
 def _with_even_dimension(plan: QuadraticPlan) -> QuadraticPlan:
-    """Add a coordinate that stays at zero to an odd number of them: they are taken by two."""
+    """Pad an odd number of coordinates with one that stays at zero: they are processed in pairs."""
     more = (0, plan.d % 2)
     return plan._replace(
         eigenvalues=np.pad(plan.eigenvalues, more), start=np.pad(plan.start, more)
@@ -152,7 +153,7 @@ def _new_block(plan: QuadraticPlan, mode: int) -> QuadraticBlock:
 
 
 class _SharedNoise:
-    """The noise that all trajectories of a repeat share, drawn once if that is not too much."""
+    """The noise that all trajectories of a repeat share, drawn once if it is not too large."""
 
     def __init__(self, spec: Spec, plan: QuadraticPlan, repeats: int) -> None:
         self._seed = np.uint64(spec.seed)
@@ -170,7 +171,7 @@ class _SharedNoise:
             self._kept.append(drawn)
 
     def of_repeat(self, repeat: int, state: QuadraticBlock) -> tuple[Singles, int]:
-        """Where the noise of a block is, and how many numbers a chunk; 0 if it is to be drawn."""
+        """The noise of a block, and its numbers per chunk; 0 if it must be drawn."""
         if self._kept:
             return self._kept[repeat], self._stride
 
@@ -214,14 +215,15 @@ def _check_single(spec: Spec) -> None:
 
 
 def new_plan(spec: Spec, mode: int) -> tuple[QuadraticPlan, Setting]:
-    """Gather what all trajectories and their measures have in common."""
+    """Collect the values that all trajectories and their measures share."""
     problem = spec.problem
     dtype = np.dtype(spec.dtype)
     start = (problem.eigenvectors.T @ (spec.start - problem.minimiser)).astype(dtype)
     with_sup = "floor_sup" in spec.measures
     least = _LEAST_64
     if dtype == np.float32:
-        # Sup-norms are taken in double precision, where 1e-36 beside 1e-17 could be the last digit.
+        # Sup-norms are computed in double precision, where 1e-36 next to 1e-17 could be the last
+        # digit.
         least = 0.0 if with_sup else _LEAST_32
 
     takes = cast("Any", takes_sup_norm).py_func
@@ -250,17 +252,17 @@ def new_plan(spec: Spec, mode: int) -> tuple[QuadraticPlan, Setting]:
 def new_trajectories(
     spec: Spec, plan: QuadraticPlan, pixels: Integers, repeats: Integers
 ) -> QuadraticTrajectories:
-    """Gather what is each trajectory's own."""
+    """Collect the values of each trajectory."""
     alpha, beta, gamma = spec.parameters(pixels)
     distance = float(np.linalg.norm(plan.start.astype(np.float64)))
     sigma = float(np.sqrt(spec.sigma2))
     single = spec.dtype == "float32"
     ahead = 1.0 + gamma
-    # Where 1 + gamma is zero, y = x₋; dividing by next to nothing says so to the last digit.
+    # If 1 + gamma is zero, y = x₋; dividing by a tiny number gives this to the last digit.
     ahead = np.where(np.abs(ahead) < (1e-8 if single else 1e-17), 1e-8 if single else 1e-17, ahead)
     unit = np.ones_like(alpha)
     if noise_mode(spec) == SHARED:
-        # Where alpha is zero nothing moves: noise of 1e-20 of the distance does not show either.
+        # If alpha is zero nothing moves; noise of 1e-20 times the distance is invisible too.
         still = (1e-12 if single else 1e-20) * distance if distance > 0.0 else 1e-100
         unit = np.where(alpha > 0.0, -alpha * sigma, still)
 

@@ -1,15 +1,15 @@
 """One step of the (alpha, beta, gamma) family, coordinate by coordinate, for every kernel.
 
-The functions take and return scalars and contain only arithmetic, so that the CPU kernels, the
-CUDA kernels and plain Python run the same source.
+The functions take and return scalars and contain only arithmetic, so that CPU kernels, CUDA kernels
+and plain Python run the same source.
 
-Where the gradient is known, a step is::
+With a given gradient, a step is::
 
     y  = look_ahead(x, x_prev, gamma)
     x⁺ = descend(x, x_prev, alpha, beta, gradient at y)
 
-In an eigen-direction lambda of a quadratic, with errors x - x* and h = alpha lambda, both together
-are one linear recurrence with the coefficients of the companion block::
+In an eigen-direction lambda of a quadratic, with errors x - x* and h = alpha lambda, both are one
+linear recurrence with the coefficients of the companion block::
 
     x⁺ = modal_step(x, x_prev, c1, c2, -alpha z),  c1 = 1+beta-h(1+gamma),  c2 = -(beta-h gamma)
 """
@@ -23,7 +23,7 @@ from ravine.engine.kernels.compiled import inner
 
 @inner
 def look_ahead(x: np.floating, x_prev: np.floating, gamma: np.floating) -> np.floating:
-    """Return y = x + gamma (x - x₋), where the gradient is taken."""
+    """Return y = x + gamma (x - x₋), where the gradient is evaluated."""
     return x + gamma * (x - x_prev)
 
 

@@ -1,6 +1,6 @@
-"""Any problem and any linear method, one run after the other, in plain Python.
+"""Any problem and any linear method, run by run, in plain Python.
 
-A thousand times slower than the compiled kernels, and the same in every other respect.
+A thousand times slower than the compiled kernels, but otherwise the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ravine.methods import Method
 
 
 def check(spec: Spec) -> None:
-    """Refuse what a run cannot do."""
+    """Refuse options that a run does not support."""
     if spec.dtype != "float64":
         rule = "float64 for this problem or method"
         raise Refusal("dtype", rule, repr(spec.dtype), "omit it")

@@ -1,17 +1,16 @@
-"""The kernels of the engine: which sweeps each runs, on the processor and on a GPU.
+"""The kernels of the engine, and the sweeps that each runs, on the processor and on a GPU.
 
 A kernel runs the trajectories of a tile. It is a function ``run_tile(spec, first, last)`` that
 returns, for every name in ``measures.FIELDS``, an array of shape (last - first, repeats):
 
 - pixel p has the parameters ``spec.parameters(p)``; its repeat r draws from the streams of the
-  identity ``p | r << 32`` (``0 | r << 32`` where noise is shared), never from its place in a tile;
+  identity ``p | r << 32`` (``0 | r << 32`` with shared noise), whatever its place in a tile;
 - ``floor_square`` is the mean of ‖y - x*‖² over the second half, ``outcome`` an ``Outcome``,
-  ``diverged_at`` a step or -1; what was not measured is NaN.
+  ``diverged_at`` a step or -1; fields that were not measured are NaN.
 
-The GPU's half of a kernel is a module of ``ravine.engine.cuda`` with a
-``new_launcher(spec, queue)``, see
-``ravine.engine.cuda.pipeline``, and a function ``lacking(spec)`` that names what the processor's
-half can do and it cannot, or returns None. It is imported when a GPU is asked for.
+The GPU's half of a kernel is a module of ``ravine.engine.cuda`` with a ``new_launcher(spec,
+queue)``, see ``ravine.engine.cuda.pipeline``, and a function ``lacking(spec)`` that names what only
+the processor's half can do, or returns None. It is imported when a GPU is requested.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ Fields = dict[str, FloatArray]
 RunFields = Callable[[Spec, int, int], Fields]
 
 _MOST_WEIGHTS = 400
-"""Weights up to which whole gradients are compiled: their loops are unrolled, weight by weight."""
+"""Maximum number of weights for compiled whole gradients, whose loops are unrolled."""
 _MOST_CLASSES = 16
-"""Classes up to which the scores of a block's lanes stay in the nearest cache."""
+"""Maximum number of classes for which the scores of a block's lanes stay in the L1 cache."""
 
 
 def _check_nothing(spec: Spec) -> None:
-    """For kernels that can do all that a specification may ask for."""
+    """Check for kernels that support every specification."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +46,13 @@ class Kernel:
     Attributes
     ----------
     matches
-        Whether it is the one for a specification that no earlier entry of ``KERNELS`` matches.
+        Whether it runs a specification; the first matching entry of ``KERNELS`` is used.
     run
         Runs a tile on the processor.
     gpu_module
-        Where its half for the GPU is, None where it has none.
+        The module of its GPU half; None if it has none.
     check
-        Refuses what it cannot do of what a specification asks for.
+        Refuses a specification with options that it does not support.
     """
 
     matches: Callable[[Spec], bool]
@@ -62,12 +61,12 @@ class Kernel:
     check: Callable[[Spec], None] = _check_nothing
 
     def new_launcher(self, spec: Spec, queue: Any) -> Any:
-        """Return what runs the tiles of ``spec`` on a GPU, with what they share in ``queue``."""
-        assert self.gpu_module is not None  # ``choose_device`` has seen to it
+        """Return the launcher for the tiles of ``spec`` on a GPU, with shared data in ``queue``."""
+        assert self.gpu_module is not None  # ``choose_device`` has checked it
         return import_module(self.gpu_module).new_launcher(spec, queue)
 
     def lacking(self, spec: Spec) -> str | None:
-        """Name what of ``spec`` cannot be run on a GPU, or return None."""
+        """Name the part of ``spec`` that cannot run on a GPU, or return None."""
         if self.gpu_module is None:
             return f"{type(spec.problem).__name__}, which runs step by step in Python"
 
@@ -75,7 +74,7 @@ class Kernel:
 
 
 def _is_compiled_sum(spec: Spec) -> bool:
-    """Quadratics, or a linear model with a compiled loss and weights that fit in the cache."""
+    """Quadratics, or a linear model with a compiled loss and weights that fit into the cache."""
     problem = spec.problem
     if finite_sum.is_quadratic_sum(spec):
         return True
@@ -106,7 +105,7 @@ KERNELS = (
 
 
 def kernel_for(spec: Spec) -> Kernel:
-    """Return the kernel that runs ``spec``. Those that are compiled know one family of methods."""
+    """Return the kernel that runs ``spec``. Compiled kernels support one family of methods."""
     if spec.methods is not None:
         return KERNELS[-1]
 

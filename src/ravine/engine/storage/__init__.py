@@ -1,1 +1,1 @@
-"""Finished tiles on disk, and what their bits depend on."""
+"""Finished tiles on disk, and the fingerprint of what their bits depend on."""

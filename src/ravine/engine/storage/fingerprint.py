@@ -19,11 +19,11 @@ from ravine.problems import Problem
 
 @cache
 def numerics() -> dict[str, str]:
-    """Everything but the arguments that a tile's bits depend on, by name.
+    """Everything except the arguments that a tile's bits depend on, by name.
 
-    Two machines agree on a sweep to the last bit where these agree: the compiler may fuse
-    a*b + c only where the processor has that instruction, and it reassociates nothing, so no
-    other property of the processor matters.
+    Two machines agree on a sweep to the last bit if these agree: the compiler fuses a*b + c only if
+    the processor has that instruction, and it reassociates nothing, so no other property of the
+    processor matters.
     """
     from llvmlite.binding import get_host_cpu_features
 
@@ -49,7 +49,7 @@ def fingerprint(spec: Spec) -> dict[str, str]:
 
 
 def _described(value: Any) -> str:
-    """Say what a value is for people, and add a digest where that does not say everything."""
+    """Describe a value for readers, and add a digest if the description is incomplete."""
     if isinstance(value, Problem):
         made = ", ".join(f"{name}={item}" for name, item in value.parameters.items())
         return f"{value.name}({made:.200}) [{_digest(value)}]"
@@ -69,7 +69,7 @@ def _digest(value: Any) -> str:
 
 
 def _feed(state: Any, value: Any) -> None:
-    """Feed the content of a value, whatever it is made of, to a hash."""
+    """Add the content of a value of any kind to a hash."""
     state.update(f"<{type(value).__module__}.{type(value).__qualname__}".encode())
     if isinstance(value, np.ndarray) and value.dtype != object:
         state.update(f"{value.dtype.str}{value.shape}".encode())
@@ -96,9 +96,9 @@ def _feed(state: Any, value: Any) -> None:
 
 
 def _parts(problem: Problem) -> dict[str, Any]:
-    """The data of a problem, and what it computes from them once.
+    """The data of a problem, and the values that it computes from them once.
 
-    What is computed is part of it: its last bits depend on the linear algebra it was made with.
+    Computed values are included, because their last bits depend on the linear algebra library.
     """
     own: dict[str, Any] = {}
     for kind in type(problem).__mro__:
@@ -110,7 +110,7 @@ def _parts(problem: Problem) -> dict[str, Any]:
 
 
 def _feed_function(state: Any, function: Any) -> None:
-    """Feed what a Python function does: its code, constants, defaults and what it closes over."""
+    """Add a Python function to a hash: its code, constants, defaults and closure."""
     code = getattr(function, "__code__", None)
     state.update(getattr(function, "__qualname__", type(function).__qualname__).encode())
     if code is None:

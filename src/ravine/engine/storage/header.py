@@ -1,8 +1,8 @@
-"""The header of a store, and the check that its files are as they were written.
+"""The header of a store, and the check that its files are unchanged.
 
-The folder ``tiles`` of a store holds a header and a record of each finished tile. The header says
-what made the sweep and how its plane is cut, and has a checksum of every file that is not part of
-a tile: metadata, attributes, coordinates. Its last line is a checksum of itself. The record of a
+The folder ``tiles`` of a store contains a header and a record of each finished tile. The header
+describes the sweep and the division of its plane, and has a checksum of every file that is not part
+of a tile: metadata, attributes, coordinates. Its last line is its own checksum. The record of a
 tile has its pixels, a digest of the sweep, and a checksum of the tile's chunks.
 """
 
@@ -30,7 +30,7 @@ TILES = "tiles"
 HEADER = f"{TILES}/header.json"
 LOCK = f"{TILES}/lock"
 NEW = f"{TILES}/new"
-"""Folder in which metadata are written before they are moved to their place."""
+"""Folder in which metadata are written before they are moved to their final place."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Header:
     shape, chunk
         Pixels of the plane, and of a tile, along each axis.
     variables
-        Names of the arrays that are cut into tiles.
+        Names of the arrays that are divided into tiles.
     made_with
         The fingerprint of the sweep.
     files
@@ -57,7 +57,7 @@ class Header:
 
     @cached_property
     def sweep(self) -> str:
-        """A digest of the sweep and its tiles: it ties records to their store."""
+        """A digest of the sweep and its tiles, which links records to their store."""
         return _digest(json.dumps([self.shape, self.chunk, self.made_with]).encode())
 
     @property
@@ -71,23 +71,23 @@ class Header:
         return prod(self.counts)
 
     def place(self, number: int) -> tuple[int, ...]:
-        """Where the tile of this number is along each axis."""
+        """Position of the tile of this number along each axis."""
         return tuple(int(i) for i in np.unravel_index(number, self.counts))
 
     def box(self, number: int) -> tuple[slice, ...]:
-        """The pixels of a tile along each axis; the last tile of an axis may hold fewer."""
+        """The pixels of a tile along each axis; the last tile of an axis may have fewer."""
         along = zip(self.place(number), self.chunk, self.shape, strict=True)
         return tuple(slice(i * c, min((i + 1) * c, n)) for i, c, n in along)
 
     def tile(self, number: int) -> Tile:
-        """The first pixel of a tile in C order, which keeps it together, and the one after it."""
+        """The first pixel of a tile and the one after its last, in C order."""
         box = self.box(number)
         first = np.ravel_multi_index([side.start for side in box], self.shape)
         last = np.ravel_multi_index([side.stop - 1 for side in box], self.shape)
         return int(first), int(last) + 1
 
     def write(self, store: Path) -> None:
-        """Write the header. It comes last: only now the store counts as created."""
+        """Write the header last: the store counts as created only then."""
         body = json.dumps({"format": FORMAT} | asdict(self))
         with written_whole(store / HEADER, flush=True) as part:
             part.write_text(f"{body}\n{_digest(body.encode())}", encoding="utf-8")
@@ -106,7 +106,7 @@ class Header:
         return json.dumps(content).encode()
 
     def tile_damage(self, store: Path, number: int) -> str | None:
-        """Damage of a tile that has a record, or None."""
+        """The damage of a tile with a record, or None."""
         try:
             recorded = (store / record_name(number)).read_bytes()
             return None if recorded == self.record(store, number) else f"tile {number} was changed"
@@ -114,7 +114,7 @@ class Header:
             return _unreadable(store, error)
 
     def damages(self, store: Path) -> list[str]:
-        """Damage of the files that are not part of a tile, one sentence for each."""
+        """The damage of files that are not part of a tile, one sentence for each."""
         sentences = []
         for name, checksum in self.files.items():
             try:
@@ -127,7 +127,7 @@ class Header:
 
 
 def tile_shape(shape: tuple[int, ...], pixels: int) -> tuple[int, ...]:
-    """Tiles of about ``pixels`` pixels: some whole rows, or a part of one.
+    """Tiles of about ``pixels`` pixels: whole rows, or a part of one.
 
     Examples
     --------
@@ -146,13 +146,13 @@ def record_name(number: int) -> str:
 
 
 def is_new(store: Path) -> bool:
-    """Whether there is no store yet, or the run that created it was killed before it was done."""
+    """Whether there is no store yet, or the run that created it was killed too early."""
     if not store.exists():
         return True
     if not store.is_dir() or (store / HEADER).exists() or any(store.glob(f"{TILES}/[0-9]*.json")):
         return False
 
-    # ``NEW`` is there from before the first file of a store is written until its header is.
+    # ``NEW`` exists from before the first file of a store is written until its header is.
     others = (path for path in store.rglob("*") if path.is_file() and path != store / LOCK)
     return (store / NEW).is_dir() or not any(others)
 

@@ -1,13 +1,13 @@
-"""Keeping the tiles of a sweep in a Zarr store, so that a killed run can be resumed.
+"""Store the tiles of a sweep in a Zarr store, so that a killed run can be resumed.
 
 A store is a Zarr group (format 3) that ``xarray.open_zarr`` opens as the dataset of the sweep. A
-tile is one chunk of every variable. Chunks carry the checksum of Zarr's ``crc32c`` codec, so that
-any reader notices a damaged one.
+tile is one chunk of every variable. Chunks have the checksum of Zarr's ``crc32c`` codec, so that
+any reader detects damage.
 
-The chunks of a tile are written first and its record last, each under another name that is then
-changed: whenever a run is killed, a tile is there with its record or does not count. A run that
-resumes a store computes the tiles that have no record or differ from it, and writes damaged
-metadata again: they are a function of the specification alone.
+The chunks of a tile are written first and its record last, each under a temporary name: whenever a
+run is killed, a tile either has its record or does not count. A run that resumes a store computes
+the tiles without a record or with a wrong checksum, and rewrites damaged metadata, which depend
+only on the specification.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from ravine.files import written_whole
 
 @dataclass(frozen=True)
 class StoreStatus:
-    """How far a store is: tiles in all, finished ones, and a sentence on everything damaged."""
+    """The state of a store: all tiles, finished tiles, and a sentence on each damage."""
 
     total: int
     done: int
@@ -57,15 +57,15 @@ class StoreStatus:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every tile is there and nothing is damaged."""
+        """Whether every tile exists and nothing is damaged."""
         return self.done == self.total and not self.damages
 
 
 @contextmanager
 def tile_store(path: str | os.PathLike[str], spec: Spec, pixels: int) -> Iterator[TileStore]:
-    """Create or resume the store of a sweep, locked while it is open.
+    """Create or resume the store of a sweep; it is locked while it is open.
 
-    ``pixels`` is about how many a tile holds; a store that is resumed keeps its own tiles.
+    ``pixels`` is the approximate size of a tile; a resumed store keeps its own tiles.
     """
     _require_zarr()
     place = Path(path)
@@ -75,7 +75,7 @@ def tile_store(path: str | os.PathLike[str], spec: Spec, pixels: int) -> Iterato
         _refuse_other(place, read_header(place), wanted)
 
     with _locked(place):
-        # What killed runs have left.
+        # Remains of killed runs.
         for leftover in (*place.rglob("*.partial"), *place.glob(f"{TILES}/.*.part.json")):
             leftover.unlink()
 
@@ -89,7 +89,7 @@ def tile_store(path: str | os.PathLike[str], spec: Spec, pixels: int) -> Iterato
 
 
 class TileStore:
-    """The store of one sweep, to which finished tiles are written."""
+    """The store of a sweep, to which finished tiles are written."""
 
     def __init__(self, path: Path, header: Header) -> None:
         self.path = path
@@ -99,7 +99,7 @@ class TileStore:
         self._arrays: dict[str, Any] = {}
 
     def missing(self) -> list[Tile]:
-        """Tiles that are not there, or not as they were written."""
+        """Tiles that are missing or damaged."""
         return [
             tile
             for tile, number in self._numbers.items()
@@ -107,11 +107,11 @@ class TileStore:
         ]
 
     def keep(self, tile: Tile, part: Part) -> None:
-        """Write a finished tile: its variables, then the record that makes it count."""
+        """Write a finished tile: its variables, then its record."""
         number = self._numbers[tile]
         box = self._header.box(number)
         for variable in self._header.variables:
-            # Zarr would read a damaged chunk before it writes a part of it.
+            # Zarr would read a damaged chunk before writing a part of it.
             chunk = self.path / self._header.chunk_name(variable, number)
             chunk.unlink(missing_ok=True)
             values = part[variable].astype(variable_dtype(variable), copy=False)
@@ -123,14 +123,14 @@ class TileStore:
             record.write_bytes(self._header.record(self.path, number))
 
     def dataset(self) -> xr.Dataset:
-        """Open the dataset of the sweep; values are read as they are used."""
+        """Open the dataset of the sweep; values are read when they are used."""
         return _opened(self.path)
 
     def _array(self, name: str) -> Any:
         import zarr
 
         if name not in self._arrays:
-            # Without this a chunk that only has the fill value would not be written.
+            # Otherwise a chunk with only the fill value would not be written.
             with zarr.config.set({"array.write_empty_chunks": True}):
                 self._arrays[name] = zarr.open_array(self.path / name, mode="r+", zarr_format=3)
 
@@ -138,7 +138,7 @@ class TileStore:
 
 
 def store_status(path: str | os.PathLike[str]) -> StoreStatus:
-    """Say how far the store of a sweep is, comparing all of it with its checksums.
+    """Return the state of the store of a sweep, after comparing all files with their checksums.
 
     Raises
     ------
@@ -156,19 +156,19 @@ def store_status(path: str | os.PathLike[str]) -> StoreStatus:
 
 
 def open_store(path: str | os.PathLike[str]) -> tuple[xr.Dataset, npt.NDArray[np.bool_]]:
-    """Read a store, finished or not, after all of it was compared with its checksums.
+    """Read a store, finished or not, after comparing all files with their checksums.
 
     Returns
     -------
     dataset
         The dataset of the sweep.
     there
-        Which pixels of it are computed.
+        Which of its pixels are computed.
 
     Raises
     ------
     Refusal
-        If there is no store, or anything in it is not as it was written.
+        If there is no store, or if anything in it is damaged.
     """
     _require_zarr()
     place = Path(path)
@@ -184,7 +184,7 @@ def open_store(path: str | os.PathLike[str]) -> tuple[xr.Dataset, npt.NDArray[np
     try:
         return _opened(place).load(), there
     except ValueError as error:
-        # A chunk without a record that was cut when the machine stopped.
+        # A truncated chunk without a record, from a crash of the machine.
         raise _damaged(place, (str(error),)) from None
 
 
@@ -200,7 +200,7 @@ def _damaged(path: Path, sentences: tuple[str, ...]) -> Refusal:
 
 
 def _locked(path: Path) -> Any:
-    """Lock a store until the process ends, in whatever way."""
+    """Lock a store until the process ends in any way."""
     from filelock import FileLock, Timeout
 
     (path / TILES).mkdir(parents=True, exist_ok=True)
@@ -213,16 +213,16 @@ def _locked(path: Path) -> Any:
 
 
 def _write_metadata(path: Path, spec: Spec, header: Header) -> Header:
-    """Write everything but the tiles, then the header; return it with the checksums."""
+    """Write everything except the tiles, then the header; return it with the checksums."""
     blank = {name: np.broadcast_to(_fill(name), header.shape) for name in header.variables}
     data = new_dataset(spec, blank)
     encoding = {name: _variable_encoding(name, header) for name in header.variables}
-    # NaN as the filling: Zarr leaves out a chunk of nothing else, and no coordinate is NaN.
+    # The fill value is NaN: Zarr omits chunks of only the fill value, and no coordinate is NaN.
     encoding |= {str(name): {"fill_value": np.nan, "_FillValue": None} for name in data.coords}
 
     new = path / NEW
     with warnings.catch_warnings():
-        # All versions of zarr-python and xarray that we support read it.
+        # All supported versions of zarr-python and xarray read it.
         warnings.filterwarnings("ignore", message="Consolidated metadata is currently not")
         data.to_zarr(new, mode="w", zarr_format=3, consolidated=True, encoding=encoding)
     _sort_metadata(new / "zarr.json", [str(name) for name in data.variables])
@@ -242,7 +242,7 @@ def _write_metadata(path: Path, spec: Spec, header: Header) -> Header:
 
 
 def _fill(name: str) -> Any:
-    """Value of a variable where nothing is computed yet."""
+    """Value of a variable for pixels that are not computed yet."""
     dtype = variable_dtype(name)
     return dtype.type(np.nan if dtype.kind == "f" else -1)
 
@@ -250,7 +250,7 @@ def _fill(name: str) -> Any:
 def _variable_encoding(name: str, header: Header) -> dict[str, Any]:
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
-    # No _FillValue: xarray would put its own NaN in the place of every other.
+    # No _FillValue, because xarray would replace it by NaN.
     return {
         "chunks": header.chunk,
         "compressors": (ZstdCodec(level=1), Crc32cCodec()),
@@ -260,7 +260,7 @@ def _variable_encoding(name: str, header: Header) -> dict[str, Any]:
 
 
 def _sort_metadata(file: Path, names: list[str]) -> None:
-    """Put variables in their own order: Zarr lists them in the order the disk answers."""
+    """Sort the variables, because Zarr lists them in the order of the disk."""
     content = json.loads(file.read_text(encoding="utf-8"))
     listed = content["consolidated_metadata"]["metadata"]
     content["consolidated_metadata"]["metadata"] = {name: listed[name] for name in names}
@@ -273,7 +273,7 @@ def _require_zarr() -> None:
 
 
 def _refuse_other(path: Path, there: Header, wanted: Header) -> None:
-    """Refuse a store of another sweep, with the names of what differs."""
+    """Refuse a store of another sweep, and name the differences."""
     have, want = there.made_with, wanted.made_with
     names = [name for name in (*want, *have) if have.get(name) != want.get(name)]
     if names:

@@ -1,4 +1,4 @@
-"""A bound: what it limits, at which rate, down to what floor, and its curve over the steps.
+"""A bound: the quantity that it bounds, its rate, its floor, and its curve over the steps.
 
 Every bound has the form
 
@@ -36,16 +36,16 @@ EXACT_OBJECTIVE = "f(x_k) - f*"
 
 Kind: TypeAlias = Literal["upper", "lower", "estimate"]
 Curve: TypeAlias = Callable[[int], FloatArray]
-"""From a number of steps to the values for k = 0, ..., steps, per unit of distance or sigma."""
+"""Computes the values for k = 0, ..., steps, per unit of distance or sigma."""
 
 _BYTES_A_STEP = 64
-"""Memory that a step of an envelope takes: eight numbers, with those on the way."""
+"""Memory per step of an envelope: eight numbers, including temporary ones."""
 SCALAR = "a bound is one curve over k, so give scalar parameters"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Envelope(Value):
-    """A curve over k that bounds, or estimates, one error quantity.
+    """A curve over k that bounds or estimates an error.
 
     The index k counts gradients: k = 0 is the start, where y_1 = x_0.
     """
@@ -53,22 +53,22 @@ class Envelope(Value):
     steps: npt.NDArray[np.int64]
     """k = 0, 1, ..."""
     values: FloatArray
-    """The curve, infinite where the statement promises nothing."""
+    """The curve; infinite where the statement does not apply."""
     bounds: str
-    """The quantity in question, e.g. ``E ‖y_{k+1} - x*‖²``."""
+    """The bounded quantity, e.g. ``E ‖y_{k+1} - x*‖²``."""
     kind: Kind
-    """Whether the quantity stays below, above, or merely near the curve."""
+    """Whether the quantity stays below the curve, above it, or only near it."""
     statement: str
     """The theorem or equation, with its assumptions."""
     rate: float
-    """Factor per step of the transient of that quantity (a square decays with a squared rate)."""
+    """Factor per step of the transient of this quantity (a square has a squared rate)."""
     floor: float
     """The limit for large k."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bound(Value):
-    """A statement about the error of a method, ready to be evaluated.
+    """A statement about the error of a method.
 
     Examples
     --------
@@ -81,25 +81,25 @@ class Bound(Value):
     """
 
     bounds: str
-    """The quantity in question, e.g. ``E ‖y_{k+1} - x*‖²``."""
+    """The bounded quantity, e.g. ``E ‖y_{k+1} - x*‖²``."""
     kind: Kind
-    """Whether the quantity stays below, above, or merely near the bound."""
+    """Whether the quantity stays below the bound, above it, or only near it."""
     statement: str
     """The theorem or equation, with its assumptions."""
     rate: float
-    """Factor per step of the transient of that quantity (a square decays with a squared rate)."""
+    """Factor per step of the transient of this quantity (a square has a squared rate)."""
     noise_gain: float | None
-    """Limit of the noise term per unit of sigma^p; None for a statement on exact gradients."""
+    """Limit of the noise term per unit of sigma^p; None for statements on exact gradients."""
     transient: Curve = field(repr=False)
-    """The remaining part of the initial error, per unit of distance^p."""
+    """The remaining initial error, per unit of distance^p."""
     noise: Curve = field(repr=False)
-    """The error added by the noise, per unit of sigma^p."""
+    """The error due to noise, per unit of sigma^p."""
     holds: bool = True
-    """Whether the statement applies; where it does not, its curve is infinite."""
+    """Whether the statement applies; if not, its curve is infinite."""
 
     @overflow_allowed
     def floor(self, sigma: float = 0.0) -> float:
-        """The limit for large k: the noise gain times sigma^p; infinite where the bound fails."""
+        """The limit for large k, the noise gain times sigma^p; infinite if it does not apply."""
         level = self._noise_level(sigma)
         if not self.holds:
             return np.inf
@@ -158,11 +158,11 @@ class Bound(Value):
 
 
 def times(factor: float, curve: Curve, steps: int) -> FloatArray:
-    """Return factor times the curve, where nothing times infinity is nothing."""
+    """Return factor times the curve, with zero times infinity equal to zero."""
     return factor * curve(steps) if factor else np.zeros(steps + 1)
 
 
-# Curves are functions of the module with their numbers bound: a bound can be pickled and copied.
+# Curves are module functions with bound numbers, so that a bound can be pickled and copied.
 
 
 def geometric(first: float, rate: float) -> Curve:
@@ -176,5 +176,5 @@ def _geometric_values(first: float, rate: float, steps: int) -> FloatArray:
 
 
 def constant(value: float) -> Curve:
-    """The curve that has its limit from the start."""
+    """The curve that is at its limit from the start."""
     return geometric(value, 1.0)

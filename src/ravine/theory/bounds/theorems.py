@@ -1,12 +1,12 @@
-"""What is promised with exact gradients, with additive gradient noise, and for finite sums.
+"""Bounds for exact gradients, for additive gradient noise, and for finite sums.
 
 First the paper's equations (4) to (6), its Theorems 1 and 2, and Corollary 1, for one objective:
 ``sigma`` squared bounds the total noise variance E ‖zeta_k‖², summed over the coordinates.
 
-Then Theorem 4 and what replaces it, for a finite sum of L-smooth, mu-strongly convex terms, sampled
-in any way: ``sigma`` is the mean of ‖∇f_i(x*)‖ over the terms, zero when every term has the same
-minimiser. A draw may depend on the past, as long as each term has the same marginal probability at
-every step.
+Then Theorem 4 and its exact replacement, for a finite sum of L-smooth, mu-strongly convex terms and
+any sampling: ``sigma`` is the mean of ‖∇f_i(x*)‖ over the terms, zero if all terms have the same
+minimiser. A draw may depend on the past if each term has the same marginal probability at every
+step.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def nesterov(curvature: Curvature) -> Bound:
 
 @overflow_allowed
 def first_order(curvature: Curvature) -> Bound:
-    """Equation (6): what no first-order method can beat on every problem; a lower bound.
+    """Equation (6): a lower bound that no first-order method can beat on every problem.
 
     For some L-smooth, mu-strongly convex f in infinite dimension, every method whose iterates
     stay in the span of past gradients has
@@ -129,20 +129,19 @@ def additive_noise(
 ) -> Bound:
     """Theorem 1 with its exact constants: a bound for every quadratic with this curvature.
 
-    With independent, zero-mean noise of total variance at most sigma²,
-    E ‖y_{k+1} - x*‖² <= max_λ ((B^k)_{11})² ‖x_0 - x*‖²
-    + alpha² sigma² sum_{j<k} max_λ ((B^j g)_1)², g = (1+gamma, 1), each maximum over [mu, L].
-    Some quadratic and noise attain it; the noise may change its direction from step to step,
-    while for identically distributed noise the floor can be lowered to
-    sigma² times :func:`~ravine.theory.noise.moments.exact_noise_coefficient`. For the
-    objective every square carries the weight lambda/2 and the bound is on E f(y_{k+1}) - f*.
+    With independent, zero-mean noise of total variance at most sigma², E ‖y_{k+1} - x*‖² <= max_λ
+    ((B^k)_{11})² ‖x_0 - x*‖² + alpha² sigma² sum_{j<k} max_λ ((B^j g)_1)², g = (1+gamma, 1), each
+    maximum over [mu, L]. Some quadratic with some noise attains it, where the direction of the
+    noise may change from step to step. For identically distributed noise the floor can be reduced
+    to sigma² times :func:`~ravine.theory.noise.moments.exact_noise_coefficient`. For the objective,
+    every square has the weight lambda/2 and the bound is on E f(y_{k+1}) - f*.
 
-    The maxima are of polynomials in lambda; they are bounded through samples at Chebyshev points,
-    which overstates the term j by 0.3 % at an eighth of the J powers scanned, 4 % at half of
-    them and 17 % for the last (twice as much for the objective). J is at most 256, or
-    2048 if some ‖B^256‖ exceeds 1e-9; later powers are bounded by
-    ‖B^{qJ+i}‖ <= ‖B^J‖^q ‖B^i‖, which is loose for slow methods, and infinite for those that show
-    no decay within 2048 steps (at standard parameters, Q beyond about 10⁵).
+    The maxima are of polynomials in lambda. They are bounded by samples at Chebyshev points, which
+    overestimates the term j by 0.3 % at an eighth of the J scanned powers, 4 % at half of them and
+    17 % at the last (twice as much for the objective). J is at most 256, or 2048 if some ‖B^256‖
+    exceeds 1e-9; later powers are bounded by ‖B^{qJ+i}‖ <= ‖B^J‖^q ‖B^i‖, which is loose for slow
+    methods, and infinite for methods that do not decay within 2048 steps (at standard parameters, Q
+    beyond about 10⁵).
 
     Parameters
     ----------
@@ -154,7 +153,7 @@ def additive_noise(
     Returns
     -------
     Bound
-        The curve stays valid for an unstable method, whose floor is infinite.
+        The curve is also valid for an unstable method, whose floor is infinite.
 
     Examples
     --------
@@ -175,7 +174,7 @@ def additive_noise(
         kind="upper",
         statement="Theorem 1 with exact constants: additive noise, quadratic f",
         rate=float(spectral_radius(curvature, method)) ** 2,
-        # The square of a tiny step may be zero, which times infinity would be NaN.
+        # The square of a tiny step may underflow to zero, and zero times infinity would be NaN.
         noise_gain=alpha**2 * limit if settles and np.isfinite(limit) else np.inf,
         transient=powers.start,
         noise=partial(times, alpha**2, powers.noise),
@@ -278,7 +277,7 @@ def sgd_additive_noise(curvature: Curvature) -> Bound:
 
 
 def _distance(statement: str, *, rate: float, first: float, kick: float) -> Bound:
-    """The bound first · rate^k · distance + kick/(1 - rate) · sigma, silent where rate >= 1."""
+    """The bound first · rate^k · distance + kick/(1 - rate) · sigma; infinite if rate >= 1."""
     gain = kick / (1.0 - rate) if rate < 1.0 else np.inf
     return Bound(
         bounds=ITERATE,
@@ -297,7 +296,8 @@ def contraction(curvature: Curvature, method: Method) -> Bound:
     """Theorem 4: the contraction R = max ‖B(λ)‖ over [mu, L].
 
     E ‖y_{k+1} - x*‖ <= R^k ‖x_0 - x*‖ + alpha √((1+gamma)²+1) / (1-R) sigma, where R < 1. Scalar
-    parameters; any (alpha, beta, gamma). Infinite where R >= 1: the theorem then says nothing.
+    parameters; any (alpha, beta, gamma). Infinite where R >= 1, because the theorem does not apply
+    there.
 
     Examples
     --------
@@ -321,11 +321,10 @@ def contraction(curvature: Curvature, method: Method) -> Bound:
 def sgd_finite_sum(curvature: Curvature, method: Method) -> Bound:
     """First corollary of Theorem 4: SGD with any step alpha < 2/L on a finite sum.
 
-    E ‖y_{k+1} - x*‖ <= ϱ^k ‖x_0 - x*‖ + alpha/(1-ϱ) sigma with
-    ϱ = max(|1 - alpha mu|, |1 - alpha L|). Without momentum y_{k+1} = x_k. Tight: terms of
-    curvature mu or L alone attain the first term, and a sampling that keeps to one term attains
-    the second in the limit. Scalar parameters, beta = gamma = 0; infinite where alpha >= 2/L or
-    alpha = 0.
+    E ‖y_{k+1} - x*‖ <= ϱ^k ‖x_0 - x*‖ + alpha/(1-ϱ) sigma with ϱ = max(|1 - alpha mu|, |1 - alpha
+    L|). Without momentum y_{k+1} = x_k. Tight: terms of curvature mu or L only attain the first
+    term, and a sampling that always draws the same term attains the second in the limit. Scalar
+    parameters, beta = gamma = 0; infinite where alpha >= 2/L or alpha = 0.
 
     Examples
     --------
@@ -353,7 +352,7 @@ def best_sgd_finite_sum(curvature: Curvature) -> Bound:
     """Second corollary of Theorem 4: SGD with alpha = 2/(mu+L) on a finite sum.
 
     E ‖y_{k+1} - x*‖ <= ((Q-1)/(Q+1))^k ‖x_0 - x*‖ + sigma/mu. No fixed linear method has a better
-    rate in the worst case over samplings. Tight, as :func:`sgd_finite_sum`. Scalar mu and L.
+    worst-case rate over samplings. Tight, like :func:`sgd_finite_sum`. Scalar mu and L.
 
     Examples
     --------
@@ -371,13 +370,12 @@ def best_sgd_finite_sum(curvature: Curvature) -> Bound:
 
 @overflow_allowed
 def worst_case(curvature: Curvature, method: Method) -> Bound:
-    """From the exact worst-case rate, with a quadratic Lyapunov function that proves it.
+    """The bound from the exact worst-case rate, with a quadratic Lyapunov function that proves it.
 
     B(λ)ᵀ P B(λ) <= r² P at mu and at L extends to every Hessian with spectrum in [mu, L], so with
-    σ_P = p11 - p12²/p22 and g = (1+gamma, 1)
-    E ‖y_{k+1} - x*‖ <= √(p11/σ_P) r^k ‖x_0 - x*‖ + alpha √(gᵀPg) / (√σ_P (1-r)) sigma.
-    The rate r is r*(1 + 1e-9) or barely more, and P proves it in exact arithmetic; see
-    :func:`ravine.certificate`. Infinite where r >= 1. Scalar parameters.
+    σ_P = p11 - p12²/p22 and g = (1+gamma, 1) E ‖y_{k+1} - x*‖ <= √(p11/σ_P) r^k ‖x_0 - x*‖ + alpha
+    √(gᵀPg) / (√σ_P (1-r)) sigma. The rate r is r*(1 + 1e-9) or slightly more, and P proves it in
+    exact arithmetic; see :func:`ravine.certificate`. Infinite where r >= 1. Scalar parameters.
 
     Examples
     --------

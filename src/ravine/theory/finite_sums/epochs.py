@@ -1,7 +1,7 @@
-"""Growth over whole epochs: of one fixed order, of epochs drawn at random, or between bounds.
+"""Growth over whole epochs: exact for a fixed order, estimated from random epochs, or bounded.
 
-An epoch takes the state s to P s, so that second moments go from X to E[P X Pᵀ]. With the mean
-taken over epochs that were drawn at random, its spectral radius is the growth of E‖s‖² per epoch.
+An epoch maps the state s to P s, and second moments X to E[P X Pᵀ]. The spectral radius of this
+map, with the mean over random epochs, is the growth of E‖s‖² per epoch.
 """
 
 from __future__ import annotations
@@ -20,31 +20,32 @@ from ravine.theory.finite_sums.positive_map import Sandwiches, perron
 from ravine.theory.finite_sums.terms import Interval, Sense, exactly, interval
 
 TABLE = 48
-"""Rows of P up to which the map of many epochs is a table, whose size is their fourth power."""
+"""Maximum number of rows of P for which the map of epochs is a table; its size is the fourth
+power."""
 _TOLERANCE = 1e-8
-"""Residual of an eigenvector, over its eigenvalue."""
+"""Relative residual of an eigenvector."""
 _ROUNDING = 1e-7
-"""How far the logarithm of a double eigenvalue may be too large by rounding."""
+"""Largest rounding error of the logarithm of a double eigenvalue."""
 _SAME = 1e-10
-"""Growths that differ by less are equal: the rounding of a radius near 1."""
+"""Growth rates that differ by less count as equal: the rounding error of a radius near 1."""
 _LARGEST = 700.0
-"""Logarithm of the largest growth that is told apart from others: beyond are no numbers."""
+"""Logarithm of the largest growth that is computed; larger ones overflow."""
 _PRODUCT = 0.06e-9
 _SMALL_PRODUCT = 1e-6
 _PASS = 0.5e-9
 _ENTRY = 40e-9
 _APPLICATION = 4e-5
-"""Seconds of a multiplication in a product of matrices, of a small product beside that, of a number
-of the table in one application, of its making, and of an application beside."""
+"""Seconds of a multiplication in a matrix product, of the overhead of a small product, of a number
+of the table in one application, of building it, and of the overhead of an application."""
 _APPLICATIONS = 200
-"""Applications of the map in all: of all epochs, of the adjoint, and of both halves."""
+"""Total number of applications of the map: for all epochs, for the adjoint, and for both halves."""
 _REPLICAS = 32
 _LENGTH = 150
-"""Random products for the almost-sure growth: how many, and epochs in each."""
+"""Random products for the almost-sure growth: their number, and the epochs in each."""
 _CALM = 0.05
-"""Batches hardly disagree where they change 1 - growth by less than this share."""
+"""Batches hardly disagree if they change 1 - growth by less than this share."""
 _NOTICEABLE = 0.05
-"""Change of the mean square in an epoch that epochs drawn at random can tell."""
+"""Smallest change of the mean square per epoch that random epochs can detect."""
 
 
 class Products(NamedTuple):
@@ -55,7 +56,7 @@ class Products(NamedTuple):
 
 
 class Growths(NamedTuple):
-    """Growth per step in both senses; the almost-sure one is never above the mean square's root."""
+    """Growth per step in both senses; almost sure, it is at most the root of the mean square."""
 
     mean_square: Growth
     almost_sure: Growth
@@ -70,11 +71,11 @@ class EpochGrowth:
     exact_gradients
         Growth of the mean square per step with exact gradients.
     independent
-        Computes the same with independent draws; a fixed order may not need it.
+        Computes the same for independent draws; not needed for some fixed orders.
     exact
-        Whether the growth of independent draws is computed and not estimated from a sample.
+        Whether the growth for independent draws is exact, not estimated from a sample.
     sampling, steps
-        The order in which the batches come, and how many make an epoch.
+        The order of the batches, and their number per epoch.
     directions
         Number k of directions in which the objective is curved.
     """
@@ -87,12 +88,13 @@ class EpochGrowth:
     directions: int
 
     def growths(self, draw: Callable[[], Products | None], seed: int) -> Growths:
-        """Growth per step in mean square and along almost every run.
+        """Compute the growth per step in mean square and along almost every run.
 
-        Independent draws: the root of the operator on second moments. An order with a memory lies
-        near that and exact gradients, most often between them; where the two differ, epochs are
-        drawn at random. Where the time does not suffice for that (``draw`` returns None), the
-        limits reach from the one to as far on the other side of the other.
+        For independent draws, this is the spectral radius of the operator on second moments. For an
+        order with memory, the growth is close to that and to exact gradients, usually between the
+        two. If they differ, epochs are drawn at random. If there is no time for that (``draw``
+        returns None), the limits extend from independent draws to an equal distance on the other
+        side of exact gradients.
         """
         traits = self.sampling.traits
         if not traits.random:
@@ -108,9 +110,9 @@ class EpochGrowth:
         if traits.independent and (drawn < 1.0 or calm):
             return self._computed(exactly(drawn), self.exact)
 
-        # What changes little in an epoch is not told apart by epochs that are drawn at random.
+        # Random epochs cannot detect small changes per epoch.
         slow = self.steps * away < _NOTICEABLE
-        many = 2 * self.directions > TABLE  # few directions cost little to know better
+        many = 2 * self.directions > TABLE  # few directions are cheap to compute accurately
         products = None
         if not (calm and (slow or many)) and not (not calm and slow and drawn < 1.0):
             products = draw()
@@ -120,12 +122,13 @@ class EpochGrowth:
             if products is None:
                 return self._computed(exactly(drawn), self.exact, least=0.0)
         else:
-            # Two batches that make up an epoch can even be faster than exact gradients, as their
-            # errors are each other's opposite; by as much as independent draws are slower.
+            # With two batches per epoch, convergence can even be faster than with exact gradients,
+            # because their errors are opposite: by as much as independent draws are slower.
             least = max(2.0 * self.exact_gradients - drawn, 0.0)
             seen = None if products is None else drawn_mean_square(products, self.steps)
             if products is None or seen is None or seen.high - seen.value > drawn - least:
-                # A long memory sees batches cancel; these epochs would know less than the ends.
+                # Over a long memory the batches average out; these epochs would be less accurate
+                # than the ends.
                 memory = 1.0 / max(abs(1.0 - math.sqrt(drawn)), 1e-12)
                 share = self.steps / (self.steps + memory)
                 value = self.exact_gradients + (drawn - self.exact_gradients) * share
@@ -143,7 +146,7 @@ class EpochGrowth:
         return Growth(*known, exact, sense, self.sampling)
 
     def _fixed_order(self, products: Products | None) -> Growths:
-        """A fixed order is one product over an epoch: exact in every sense."""
+        """A fixed order is one product over an epoch, which is exact in every sense."""
         if products is None:
             alone = self.exact_gradients
             most = max(alone, self.independent())
@@ -156,7 +159,7 @@ class EpochGrowth:
         return Growths(self._growth(exactly(value**2), True), sure)
 
     def _computed(self, square: Interval, exact: bool, least: float | None = None) -> Growths:
-        """A mean square, and its root as the most that almost every run can grow."""
+        """Growth in mean square, with its root as the bound for almost every run."""
         value, low, high = (math.sqrt(limit) for limit in square)
         if exact or least is not None:
             low = least or 0.0
@@ -175,7 +178,7 @@ def root_work(epochs: int, size: int) -> float:
 
 
 def drawn_mean_square(products: Products, steps: int) -> Interval:
-    """Growth of E‖s‖² per step, with limits from the variance over the drawn epochs."""
+    """Growth of E‖s‖² per step, with limits from the variance over random epochs."""
     top = float(products.scales.max())
     P = products.matrices * np.exp(products.scales - top)[:, None, None]
     shape = P.shape[1:]
@@ -188,8 +191,8 @@ def drawn_mean_square(products: Products, steps: int) -> Interval:
     log = math.log(max(root.value, 1e-300)) + 2.0 * top
     doubt = math.log(max(root.high, 1e-300) / max(root.low, 1e-300))
 
-    # The root of a mean over few epochs is too large, by an amount that falls like one over their
-    # number: half of them show it twice. It is taken out, and added to the limits.
+    # The estimate from few epochs is too large, by an amount inversely proportional to their
+    # number, so half of the epochs show it doubled. It is subtracted, and added to the limits.
     apart = [_root([half], shape)[0].value for half in halves]
     excess = 0.0
     if root.value > 0.0 and min(apart) > 0.0:
@@ -197,8 +200,8 @@ def drawn_mean_square(products: Products, steps: int) -> Interval:
         excess = 0.5 * math.log(apart[0] * apart[1] / shares / root.value**2)
         log -= max(excess, 0.0)
 
-    # E‖s‖² >= ‖E s‖² (Jensen), and E s moves by the mean product. That is not the product of exact
-    # gradients: batches of one epoch exclude each other, which may make it slower or faster.
+    # E‖s‖² >= ‖E s‖² (Jensen), and E s follows the mean product. This differs from the product with
+    # exact gradients: batches of one epoch exclude each other, which may be slower or faster.
     slowest = float(np.abs(np.linalg.eigvals(P.mean(axis=0))).max())
     floor = 2.0 * (math.log(max(slowest, 1e-300)) + top)
     reach = 2.0 * error + abs(excess) + doubt
@@ -209,9 +212,9 @@ def drawn_mean_square(products: Products, steps: int) -> Interval:
 
 
 def _root(maps: list[Sandwiches], shape: tuple[int, ...]) -> tuple[Interval, FloatArray]:
-    """The spectral radius of a sum of maps and its eigenvector.
+    """The spectral radius of a sum of maps, and its eigenvector.
 
-    By ARPACK even where the map is small: that is the quickest for the many maps of a diagnosis.
+    Uses ARPACK even if the map is small, which is fastest for the many maps of a diagnosis.
     """
 
     def apply(X: FloatArray) -> FloatArray:
@@ -221,7 +224,7 @@ def _root(maps: list[Sandwiches], shape: tuple[int, ...]) -> tuple[Interval, Flo
 
 
 def _path_logs(products: Products, seed: int) -> FloatArray:
-    """Logarithms of the growth per epoch along random products of the drawn epochs."""
+    """Logarithms of the growth per epoch along random products of the epochs."""
     rng = np.random.default_rng([seed, 12])
     count, size, _ = products.matrices.shape
     s = rng.standard_normal((_REPLICAS, size, 1))

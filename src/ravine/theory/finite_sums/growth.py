@@ -1,4 +1,4 @@
-"""Growth of one given finite sum under one given sampling."""
+"""Growth of a given finite sum under a given sampling."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class Growth:
     value
         Growth per step: of ‖·‖ along almost every path, of E‖·‖, or **of E‖·‖²** in mean square.
     low, high
-        Limits. Equal to ``value`` when ``exact``; proven where a computation was ended before it
-        had settled; with 95 % confidence where paths were simulated.
+        Limits: equal to ``value`` if ``exact``; proven if a computation ended before it converged;
+        with 95 % confidence if paths were simulated.
     exact
-        Whether the value is computed and settled, not estimated from random paths.
+        Whether the value is computed and converged, not estimated from random paths.
     sense, sampling
         The sense of growth, and the sampling.
     decided
-        False where paths were shorter than the memory 1/(1 - rate) of the method: they then show
-        the beginning, not the long run.
+        False if paths were shorter than the memory 1/(1 - rate) of the method: they show only the
+        transient, not the long run.
     note
         A remark on how the value was obtained; empty if there is none.
     """
@@ -60,12 +60,12 @@ class Growth:
 
     @property
     def rate(self) -> float:
-        """Growth per step on the scale of the distance: in mean square the root of ``value``."""
+        """Growth per step of the distance: in mean square, the root of ``value``."""
         return math.sqrt(self.value) if self.sense is Sense.MEAN_SQUARE else self.value
 
     @property
     def diverges(self) -> bool | None:
-        """Whether the growth exceeds 1; None when the limits lie on both sides, or undecided."""
+        """Whether the growth exceeds 1; None if the limits are on both sides, or undecided."""
         if not self.decided:
             return None
         if self.low > 1.0:
@@ -101,37 +101,37 @@ def growth(
 ) -> Growth:
     """Growth per step of a method on a finite sum of quadratics with a common minimiser.
 
-    The state s = (y - x*, x - x₋) is multiplied by the block of the term that is drawn::
+    The state s = (y - x*, x - x₋) is multiplied by the block of the drawn term::
 
         A_b = [[I - alpha (1 + gamma) H_b, (beta (1 + gamma) - gamma) I], [-alpha H_b, beta I]]
 
     Mean square: the spectral radius of X ↦ mean_b A_b X A_bᵀ for iid sampling, of the Markov-jump
     lift X_j ↦ A_j (Σ_{i≠j} X_i) A_jᵀ / (n - 1) without immediate repeats, and of the mean over the
-    orders of an epoch for reshuffling. Independent draws are solved in the eigenvectors of the mean
-    Hessian, whose slow part is inverted exactly: how close to 1 the growth is makes no difference.
-    The others are found by ARPACK, small ones from their matrix. An epoch is averaged over the
-    multisets of visited terms, 2^n of them when all terms differ: exact up to 4096 of these
-    (n = 12, or more when terms are equal), estimated as the mean is beyond.
+    orders of an epoch for reshuffling. For independent draws it is solved in the eigenvectors of
+    the mean Hessian, whose slow part is inverted exactly, so that a growth close to 1 is no
+    problem. The others use ARPACK, or the matrix if it is small. An epoch is averaged over the
+    multisets of visited terms, 2^n if all terms differ: exactly up to 4096 of them (n = 12, or more
+    if some terms are equal), and estimated beyond, like the mean.
 
     Almost sure: the exponential of the top Lyapunov exponent, estimated from independent paths.
 
-    Mean: estimated from populations of weighted paths that are resampled as their weights become
-    uneven. Its bias of order 1/population is extrapolated away from two population sizes.
+    Mean: estimated from populations of weighted paths, which are resampled when their weights
+    become uneven; extrapolation from two population sizes removes the bias of order 1/population.
 
-    For the cyclic order, taken to be the order of ``hessians``, and for equal terms all three are
-    exact: the spectral radius of the product over an epoch.
+    For the cyclic order (the order of ``hessians``) and for equal terms, all three are exact: the
+    spectral radius of the product over an epoch.
 
     Parameters
     ----------
     hessians
         Symmetric mini-batch Hessians, shape (n, d, d); or (n, d), eigenvalues of terms that share
-        eigenvectors. Each direction is then a separate problem, and the largest growth is reported.
+        eigenvectors. Then each direction is a separate problem, and the largest growth is returned.
     method
-        One method; any alpha, beta, gamma. Or a ``LinearMethod`` of any memory: its state takes the
-        place of s. Methods with several gradients per step, or with parameters that change, can be
-        run (:func:`ravine.run`).
+        One method; any alpha, beta, gamma. Or a ``LinearMethod`` of any memory, with its own state
+        instead of s. Methods with several gradients per step or changing parameters can be
+        simulated (:func:`ravine.run`).
     sampling
-        One of :class:`ravine.Sampling`. Without repeat at least two terms are needed.
+        One of :class:`ravine.Sampling`. Sampling without repeat needs at least two terms.
     sense
         ``"almost-sure"``, ``"mean"`` or ``"mean-square"``.
     steps, replicas, population, seed
@@ -140,8 +140,8 @@ def growth(
     Returns
     -------
     Growth
-        ``value`` with confidence limits. In mean square it is the growth of E‖·‖²; ``rate`` has
-        its root.
+        ``value`` with confidence limits. In mean square it is the growth of E‖·‖²; ``rate`` is its
+        root.
 
     Notes
     -----
@@ -191,11 +191,11 @@ def growth(
 def _from_paths(
     seen: Interval, steps: int, sense: Sense, sampling: Sampling, mean_rate: float
 ) -> Growth:
-    """A growth estimated along paths, undecided where they are shorter than the memory.
+    """A growth estimated along paths; undecided if they are shorter than the memory.
 
-    A method with rate ρ forgets where it began within 1/|1 - ρ| steps; up to then transients,
-    which grow even where the method converges, are all that a path shows. Both the rate with exact
-    gradients and the rate that was seen have to fit.
+    A method with rate ρ forgets its start within 1/|1 - ρ| steps. Before that, a path shows only
+    transients, which may grow even if the method converges. The path must be long enough for the
+    rate with exact gradients and for the estimated rate.
     """
     distance = min(abs(1.0 - mean_rate), abs(1.0 - seen.value ** (1.0 / sense.power)))
     decided = steps * distance >= 1.0
@@ -206,7 +206,7 @@ def _from_paths(
 
     estimate = Growth(*seen, False, sense, sampling, decided, note)
     if sampling.traits.independent and sense is not Sense.ALMOST_SURE:
-        # E s of independent draws moves by the mean block, and ‖E s‖ <= E‖s‖ <= √E‖s‖² (Jensen).
+        # For independent draws E s follows the mean block, and ‖E s‖ <= E‖s‖ <= √E‖s‖² (Jensen).
         least = exactly(mean_rate**sense.power)
         return _raised(estimate, least, "raised to the rate with exact gradients")
 
@@ -214,18 +214,18 @@ def _from_paths(
 
 
 def _raised(growth: Growth, least: Interval, note: str) -> Growth:
-    """A growth that is known to be at least so much, with a note where its value changes."""
+    """Raise a growth to a known lower bound, with a note if its value changes."""
     raised = largest([Interval(growth.value, growth.low, growth.high), least])
     words = _and(growth.note, note) if growth.value < least.value else growth.note
     return replace(growth, value=raised.value, low=raised.low, high=raised.high, note=words)
 
 
 def consistent(square: Growth, sure: Growth) -> tuple[Growth, Growth]:
-    """Growth in mean square and along paths, made to agree with what holds between them.
+    """Make the growth in mean square and along paths consistent.
 
-    Along almost every path growth is at most the root of the mean-square growth (Jensen). An exact
-    number is kept, an estimate moves to its limit; of two estimates the mean square is raised to
-    what the paths show. What was changed is in ``note``.
+    Along almost every path, growth is at most the root of the mean-square growth (Jensen). An exact
+    number is kept, and an estimate is moved to its limit; of two estimates, the mean square is
+    raised to that of the paths. ``note`` describes the change.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def consistent(square: Growth, sure: Growth) -> tuple[Growth, Growth]:
         square = _raised(square, seen, "raised to what paths show")
 
     top = math.sqrt(square.high) if square.decided else math.inf
-    # Undecided paths beside an estimate: the estimate is the better guess.
+    # If the paths are undecided, the estimate is the better guess.
     value = min(sure.value, top, square.rate)
     note = sure.note
     if value < sure.value:
@@ -252,7 +252,7 @@ def consistent(square: Growth, sure: Growth) -> tuple[Growth, Growth]:
         value=value,
         low=min(sure.low, value),
         high=min(sure.high, top),
-        # Where the mean square falls so does almost every path, however short the runs were.
+        # If the mean square falls, so does almost every path, however short the runs were.
         decided=sure.decided or top <= 1.0,
         note=note,
     )

@@ -1,17 +1,17 @@
-"""The paper's example, on which the standard Nesterov parameters diverge: one inconsistent term.
+"""The paper's example with one inconsistent term, on which standard Nesterov diverges.
 
-All terms have curvature L in the first direction and mu in the second. In the third one f_1, ...,
-f_{n-1} have mu and f_n alone has L. At alpha = 1/L, beta = (√Q - 1)/(√Q + 1) the block B(L) has
-rank one, and with rho = 1 - 1/√Q::
+All terms have curvature L in the first direction and mu in the second. In the third direction, f_1,
+..., f_{n-1} have curvature mu and f_n has L. At alpha = 1/L, beta = (√Q - 1)/(√Q + 1) the block
+B(L) has rank one, and with rho = 1 - 1/√Q::
 
     B(L) B(mu)^k B(L) = -k rho^(k+1) B(L)
 
 So the third coordinate is a product of numbers: a gap of k steps between two visits to f_n
-multiplies it by k rho^(k+1). All that matters of a sampling rule is the distribution of its gaps.
+multiplies it by k rho^(k+1). Of a sampling rule, only the distribution of the gaps matters.
 
-For other parameters its second moments are exact too. What matters of a sampling rule is then when
-the inconsistent term comes next: where in a round (an epoch, or a single step), given whether it
-ended the round before. So two classes of histories are enough, however many terms there are.
+For other parameters its second moments are exact too. Then the place of the inconsistent term in a
+round (an epoch, or a single step) matters, given whether it ended the previous round. So two
+classes of histories suffice for any number of terms.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ravine.theory.ladder.rates import spectral_radius
 
 _REMEDY = "give one direction and one method at a time"
 _TINY = 1e-12
-"""Share of the norm of a step's map below which its spectral radius is only rounding."""
+"""Share of the norm of a map below which its spectral radius is a rounding error."""
 
 
 @overflow_allowed
@@ -48,7 +48,7 @@ def counterexample_growth(
 ) -> Real:
     """Growth per step of the third coordinate of the paper's example, at standard parameters.
 
-    Divided by rho = 1 - 1/√Q (mean square: by rho²) the growth is, with N = n - 1,
+    With N = n - 1, the growth divided by rho = 1 - 1/√Q (mean square: by rho²) is
 
     ===================== ========================== ========================= ===================
     sampling              almost sure                mean                      mean square
@@ -66,15 +66,15 @@ def counterexample_growth(
     of the kernels P(j | i) k and P(j | i) k². They have rank at most 4, so that each is an
     eigenvalue of a matrix of that size; m₁ = [N + √(N(2n - 4)/3)]/2.
 
-    Almost surely, iid sampling and plain reshuffling visit f_n twice in a row sooner or later. As
-    B(L)² = 0 the coordinate is then at its optimum for good, and the growth is 0.
+    Almost surely, iid sampling and plain reshuffling visit f_n twice in a row at some time. Because
+    B(L)² = 0, the coordinate is then at its optimum and stays there, so the growth is 0.
 
     Parameters
     ----------
     curvature
         Bounds mu and L of every term.
     n
-        Number of terms, whole, at least 2. Broadcasts against ``curvature``.
+        Number of terms, at least 2. Broadcasts against ``curvature``.
     sampling
         One of :class:`ravine.Sampling`.
     sense
@@ -83,8 +83,8 @@ def counterexample_growth(
     Returns
     -------
     Real
-        Growth per step: of the norm along almost every path, of E‖·‖, or **of E‖·‖²**, the square
-        root of which is the root-mean-square growth. The coordinate diverges when it exceeds 1.
+        Growth per step: of the norm along almost every path, of E‖·‖, or **of E‖·‖²** (its square
+        root is the root-mean-square growth). The coordinate diverges if it exceeds 1.
 
     Notes
     -----
@@ -128,10 +128,10 @@ def inconsistent_term_moment(
     steps: int,
     start: float = 1.0,
 ) -> FloatArray:
-    """E (y - x*)² after 0, ..., ``steps`` steps where n - 1 terms are equal and the last is not.
+    """E (y - x*)² after 0, ..., ``steps`` steps for n - 1 equal terms and one different term.
 
-    T(λ) is the map of (r², rv, v²) by the block B(λ). Within a round, U follows the histories in
-    which the inconsistent term has not come yet, and "been" those in which it has::
+    T(λ) is the map of (r², rv, v²) by the block B(λ). Within a round, U covers the histories in
+    which the inconsistent term has not been visited yet, and "been" those in which it has::
 
         U⁺ = T(common) U,    been⁺ = T(common) been + P(place) T(inconsistent) U
 
@@ -159,7 +159,7 @@ def inconsistent_term_moment(
 
     Examples
     --------
-    Two terms in turn, gradient descent: the second step meets the inconsistent one.
+    Gradient descent with two alternating terms: the second step uses the inconsistent one.
 
     >>> inconsistent_term_moment(
     ...     1.0, 2.0, Method(0.25), n=2, sampling="cyclic", steps=2
@@ -179,7 +179,7 @@ def inconsistent_term_moment(
     chances[-1] = [places.last for places in classes]
     chances[0] = [places.first for places in classes]
 
-    # Before the first round any term may have come last: then every place in it is as likely.
+    # Before the first round, any term may have been last, so every place in it is equally likely.
     U = np.outer([1.0 - 1.0 / terms, 1.0 / terms], [first * first, 0.0, 0.0])
     been = np.zeros(3)
     waiting = np.ones(2)
@@ -196,7 +196,7 @@ def inconsistent_term_moment(
             been = been + came
             continue
 
-        # The round is over: the term came last in it, or another did.
+        # End of the round: either the inconsistent term was last, or another one.
         if length == 1:
             been = waiting @ U
         U = np.stack([been, came])
@@ -210,17 +210,17 @@ def inconsistent_term_moment(
 def inconsistent_term_rate(
     common: float, inconsistent: float, method: Method, *, n: int, sampling: Sampling
 ) -> FloatArray:
-    """Rate per step of √E (y - x*)² where n - 1 terms have curvature ``common`` and one has not.
+    """Rate per step of √E (y - x*)² for n - 1 terms of curvature ``common`` and one different term.
 
-    The spectral radius of what a round does to second moments (r², rv, v²), to the power one over
-    its steps. With T their maps, divided by the spectral radius of T(common) so that powers neither
-    overflow nor vanish, and S = Σ_i T(common)^{n-1-i} T(inconsistent) T(common)^i::
+    The spectral radius of the map of second moments (r², rv, v²) by a round, to the power one over
+    its steps. With T the maps of terms, divided by the spectral radius of T(common) so that powers
+    neither overflow nor vanish, and S = Σ_i T(common)^{n-1-i} T(inconsistent) T(common)^i::
 
         iid                  ρ[(1 - 1/n) T(common) + T(inconsistent)/n]
         cyclic               ρ[T(inconsistent) T(common)^{n-1}]^{1/n}
         reshuffle            ρ[S/n]^{1/n}
 
-    and without repeats the same with two classes of histories. Arrays of methods broadcast.
+    Without repeats it is the same with two classes of histories. Arrays of methods broadcast.
     """
     T_common = moment_block(block(common, method))
     T_other = moment_block(block(inconsistent, method))
@@ -245,7 +245,7 @@ def inconsistent_term_rate(
 def _round(
     C: FloatArray, D: FloatArray, length: int, places: Places
 ) -> tuple[FloatArray, FloatArray]:
-    """The map of a round that another term ends, and of one that the inconsistent term ends."""
+    """The maps of a round that ends with another term, and with the inconsistent term."""
 
     def step(chance: float) -> FloatArray:
         """A step of (U, been), the histories without and with the inconsistent term so far."""

@@ -1,24 +1,24 @@
-"""Second moments of the mean problem: every pair of its eigenvectors by itself.
+"""Second moments of the mean problem, separately for every pair of its eigenvectors.
 
-A step with the gradient g takes the state s = (r, v) = (y - x*, x - x₋) to::
+A step with the gradient g maps the state s = (r, v) = (y - x*, x - x₋) to::
 
     r⁺ = r + a v - c q g,     v⁺ = b v - q g
 
-In the eigenvectors of the mean Hessian, λ_i, a gradient error of one step is answered k steps later
-by r = -alpha ((1 + gamma) h_k - gamma h_{k-1}) and v = -alpha (h_k - h_{k-1}), where h_k is the sum
-of all products of k of the two eigenvalues p, q of the block B(λ_i). With the traces t, t' and the
-determinants d, d' of two directions, the sums over all steps are known (Cauchy)::
+In the eigenvectors of the mean Hessian, λ_i, the response to a gradient error after k steps is r =
+-alpha ((1 + gamma) h_k - gamma h_{k-1}) and v = -alpha (h_k - h_{k-1}), where h_k is the sum of all
+products of k of the two eigenvalues p, q of the block B(λ_i). With the traces t, t' and the
+determinants d, d' of two directions, the sums over all steps have a closed form (Cauchy)::
 
     Σ_k z^k h_k h'_k     = (1 - z² d d')/D,     Σ_k z^k h_{k+1} h'_k = (t - z d t')/D
     D = (1 - z p p') (1 - z p q') (1 - z q p') (1 - z q q')
 
-So the slow part of second moments, which lies in the mean, is inverted exactly. The factors of D
-keep their digits at critical damping too, where p = q, and a general solver would lose all of them.
+So the slow part of second moments, which is due to the mean, is inverted exactly. The factors of D
+are accurate at critical damping too, where p = q and a general solver would lose all digits.
 
 The growth of the sum follows from it. An eigenvector X of the operator on moments satisfies
 (λ - Φ₀) X = α² G Gᵀ ⊗ N(X₁₁), with Φ₀ the operator of the mean and N the sandwich of the
 deviations; so M = N(X₁₁) satisfies M = N(κ(λ)∘M). Let r(λ) be the spectral radius of
-M ↦ N(κ(λ)∘M). It falls with λ, and the growth is where r = 1.
+M ↦ N(κ(λ)∘M). It decreases in λ, and the growth is the λ at which r = 1.
 """
 
 from __future__ import annotations
@@ -34,33 +34,34 @@ from ravine.theory.finite_sums.positive_map import Deviations, Operator, leading
 from ravine.theory.ladder.rates import block_radius
 
 _GUESSES = 60
-"""Guesses of the growth; a secant needs five to ten."""
+"""Maximum number of guesses of the growth; a secant needs five to ten."""
 _FLOOR = 1e-12
-"""Growth below which a mean problem counts as solved in a few steps."""
+"""Growth below which a mean problem is solved in a few steps."""
 _LOWEST = -25.0
-"""Logarithm of the least share by which deviations can raise the growth: e⁻²⁵ is 1e-11."""
+"""Logarithm of the smallest relative increase of the growth by deviations: e⁻²⁵ is 1e-11."""
 _HIGHEST = 80.0
-"""Largest logarithm that is tried: beyond, all are as bad."""
+"""Largest logarithm that is tried; beyond it, all are equally bad."""
 _CERTAIN = 10.0
-"""Distance of a radius from 1, in units of its error, that tells on which side the growth is."""
+"""Distance of a radius from 1, in units of its error, that decides on which side the growth is."""
 _SHARPEST = 1e-10
-"""Relative error of a radius below which it is rounding."""
+"""Relative error of a radius that is only rounding."""
 _COARSEST = 1e-2
-"""Relative error of a radius that tells on which side of 1 a first guess is."""
+"""Relative error of a radius that suffices for the first guesses."""
 _STEEPEST = -20.0
-"""Slope of log r over t below which it is rounding: r falls like a power of λ - λ₀."""
+"""Slope of log r in t below which it is rounding: r falls like a power of λ - λ₀."""
 _FLATTEST = -0.05
 """Slope above which r does not fall at all."""
 _LONGEST = 6.0
-"""Most that t moves at a time: λ - λ₀ by a factor of 400."""
+"""Largest change of t at a time: λ - λ₀ by a factor of 400."""
 _POWERS = 12
-"""Products of the power method before Arnoldi's takes over."""
+"""Products of the power method before Arnoldi's method takes over."""
 _DENSE = 8
-"""Directions up to which a radius is that of a matrix, 36 x 36 at the most."""
+"""Maximum number of directions for which a radius is computed from a matrix, at most 36 x 36."""
 _PLANE_DENSE = 4
 _PLANE_ROUNDS = 18
 _PLANE_POWERS = 10
-"""For many methods at once: the same, for a matrix of 10 x 10; guesses; products for each."""
+"""For many methods at once: the same, with a matrix of 10 x 10; the number of guesses; products for
+each."""
 
 
 class Step(NamedTuple):
@@ -71,7 +72,7 @@ class Step(NamedTuple):
     b: Any
     """Weight of the velocity in the new velocity: beta."""
     c: Any
-    """How much more the gradient takes from y than from the velocity: 1 + gamma."""
+    """Weight of the gradient in y relative to its weight in the velocity: 1 + gamma."""
     q: Any
     """Weight of the gradient in the new velocity: alpha."""
 
@@ -88,9 +89,9 @@ def advance(states: FloatArray, eigenvalues: FloatArray, step: Step) -> FloatArr
 def advance_moments(
     X: FloatArray, eigenvalues: FloatArray, step: Step, noise: FloatArray
 ) -> FloatArray:
-    """Second moments (..., 2d, 2d) after a step with the mean Hessian and so much gradient noise.
+    """Second moments (..., 2d, 2d) after a step with the mean Hessian and gradient noise.
 
-    ``noise`` is the covariance of the gradient, shape (..., d, d).
+    ``noise`` is the covariance of the gradient noise, shape (..., d, d).
     """
     half = advance(X, eigenvalues, step)
     moved = advance(np.swapaxes(half, -1, -2), eigenvalues, step)
@@ -100,14 +101,14 @@ def advance_moments(
 
 
 class MeanProblem:
-    """The mean problem of one method, or of an array of methods.
+    """The mean problem for one method, or for an array of methods.
 
     Parameters
     ----------
     eigenvalues
         λ_i of the mean Hessian, shape (d,).
     method
-        Parameters of any shape, which become leading axes.
+        Parameters of any shape; their axes come first in results.
     """
 
     def __init__(self, eigenvalues: FloatArray, method: Method) -> None:
@@ -124,7 +125,7 @@ class MeanProblem:
         self.rate = np.max(radius, axis=-1)
         """Spectral radius with exact gradients."""
 
-        # A radius of half the trace is critical damping, whatever rounding made of the determinant.
+        # A radius of half the trace means critical damping, despite rounding of the determinant.
         t = self.trace
         real = (2.0 * radius == np.abs(t)) | (t**2 >= 4.0 * self.determinant)
         larger = np.where(t >= 0.0, radius, -radius)
@@ -133,10 +134,10 @@ class MeanProblem:
         self.q = np.where(real, t - larger, 0.5 * t - 1j * height)
 
     def noise_response(self, value: FloatArray | float) -> FloatArray:
-        """κ(λ), shape (..., d, d): the E r rᵀ that unit gradient noise leaves at growth λ.
+        """κ(λ), shape (..., d, d): E r rᵀ for unit gradient noise at growth λ.
 
         It is Σ_k λ^-(k+1) (B_i^k g)_1 (B_j^k g)_1 alpha², g = (1 + gamma, 1), finite for λ above
-        the squared spectral radius of the mean: a positive semidefinite matrix, and so is its
+        the squared spectral radius of the mean. It is positive semidefinite, and so is its
         entrywise product with any positive semidefinite matrix (Schur).
         """
         z = 1.0 / np.asarray(value)[..., None, None]
@@ -154,8 +155,8 @@ class MeanProblem:
     def stationary_response(self) -> FloatArray:
         """All stationary moments E[s sᵀ] under unit gradient noise, shape (..., 2d, 2d).
 
-        κ at λ = 1, where 1 - t + d = h = alpha λ_i leaves positive terms only: no digit is lost as
-        h tends to 0 or beta to 1.
+        At λ = 1, 1 - t + d = h = alpha λ_i leaves only positive terms, so no digits are lost as h
+        tends to 0 or beta to 1.
         """
         gamma = self.gamma[..., None]
         numbers = (self.h, 1.0 - self.beta + self.h * self.gamma)
@@ -175,9 +176,9 @@ class MeanProblem:
 def noise_loop(deviations: Deviations, kappa: FloatArray) -> Operator:
     """The map M ↦ N(κ∘M).
 
-    κ, from the mean problem, turns the second moment M of the gradients into that of the iterates,
-    and the sandwich N turns it back. Both keep positive semidefinite matrices so. Both are their
-    own adjoints: where M is an eigenvector, κ∘M is one of the adjoint map.
+    κ, from the mean problem, maps the second moment M of the gradients to that of the iterates, and
+    the sandwich N maps it back. Both preserve positive semidefinite matrices, and both are
+    self-adjoint: if M is an eigenvector, κ∘M is an eigenvector of the adjoint map.
     """
     return lambda M: deviations.sandwich(kappa * M)
 
@@ -185,7 +186,7 @@ def noise_loop(deviations: Deviations, kappa: FloatArray) -> Operator:
 def loop_radius(
     deviations: Deviations, kappa: FloatArray, M: FloatArray, tolerance: float
 ) -> tuple[float, FloatArray]:
-    """Spectral radius, to a relative tolerance, and eigenvector of M ↦ N(κ∘M) from a guess M."""
+    """Spectral radius (to a relative tolerance) and eigenvector of M ↦ N(κ∘M) from a guess M."""
     d = len(M)
     if deviations.largest == 0.0:
         return 0.0, M
@@ -222,7 +223,7 @@ def loop_radius(
 def _plane_radii(
     deviations: Deviations, kappas: FloatArray, M: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Roughly the radii for many κ, (P, d, d), and their eigenvectors, from those before."""
+    """Approximate radii for many κ, (P, d, d), and eigenvectors, from the previous ones."""
     d = kappas.shape[-1]
     if d <= _PLANE_DENSE:
         rows, columns = np.triu_indices(d)
@@ -239,12 +240,12 @@ def _plane_radii(
 
 
 class _Secant:
-    """Guesses of the growth λ = λ₀(1 + eᵗ) of P methods: log r is nearly a straight line in t."""
+    """Guesses of the growth λ = λ₀(1 + eᵗ) of P methods: log r is nearly linear in t."""
 
     def __init__(self, mean: MeanProblem, largest: float) -> None:
         self.base = np.maximum(np.atleast_1d(mean.rate) ** 2, _FLOOR)
         size = largest * np.abs(mean.alpha[..., 0])
-        # Deviations add about alpha²Δ² in a step; where the mean decays slowly, it adds up.
+        # Deviations add about alpha²Δ² per step, which accumulates if the mean decays slowly.
         self.t = np.log(np.maximum(np.maximum(size, 1e-6), size**2 / self.base))
         self.low = np.full(self.t.shape, _LOWEST)
         self.high = np.full(self.t.shape, _HIGHEST)
@@ -253,13 +254,13 @@ class _Secant:
 
     @property
     def value(self) -> FloatArray:
-        """The growths guessed."""
+        """The guessed growth rates."""
         return np.asarray(self.base * (1.0 + np.exp(self.t)))
 
     def move(self, radius: FloatArray, error: float = 0.0) -> None:
-        """Learn the radii r of the guesses, each with a relative error, and guess again."""
+        """Update the guesses from their radii r, each with a relative error."""
         excess = np.log(np.maximum(radius, 1e-300))
-        # A radius close to 1 may be on the wrong side: taken for a limit, it would end the search.
+        # A radius close to 1 may be on the wrong side; used as a limit, it would end the search.
         self.low = np.where(excess > _CERTAIN * error, self.t, self.low)
         self.high = np.where(excess < -_CERTAIN * error, self.t, self.high)
 
@@ -267,7 +268,7 @@ class _Secant:
             slope = (excess - self.excess) / (self.t - self.t_before)
             falls = (slope > _STEEPEST) & (slope < _FLATTEST)
             step = np.where(falls, -excess / slope, excess)
-            # r stays below 1 down to λ₀: the deviations leave the slowest direction alone.
+            # r stays below 1 down to λ₀: the deviations do not affect the slowest direction.
             step = np.where((slope >= _FLATTEST) & (excess < -1e-3), -np.inf, step)
 
         ahead = self.t + np.clip(step, -_LONGEST, _LONGEST)
@@ -277,30 +278,30 @@ class _Secant:
 
 
 class GrowthSolution(NamedTuple):
-    """Where the search for the growth ended."""
+    """The result of the search for the growth."""
 
     value: float
     """The growth."""
     settled: bool
-    """Whether it is as sharp as was asked."""
+    """Whether it has the requested accuracy."""
     moments: FloatArray
     """E[r rᵀ] of the state that grows at this rate, of trace 1: κ∘M with M = N(κ∘M)."""
 
 
 def search_growth(mean: MeanProblem, deviations: Deviations, *, tolerance: float) -> GrowthSolution:
-    """Solve r(λ) = 1 for one method, to a share of the distance of λ from 1."""
+    """Solve r(λ) = 1 for one method, with an error relative to the distance of λ from 1."""
     secant = _Secant(mean, deviations.largest)
     base = float(secant.base[0])
     M = np.eye(deviations.dimension)
     done = False
-    sought = False  # close enough to judge as sharply as was asked
+    sought = False  # close enough for the requested accuracy
 
     for _ in range(_GUESSES):
         value = float(secant.value[0])
         kappa = mean.noise_response(value)
         margin = tolerance * max(abs(1.0 - value), 1e-12 * value)
 
-        # A guess that is far off need not be judged sharply.
+        # A guess far from the solution needs less accuracy.
         doubt = 0.0 if sought else 0.01 * abs(float(np.nan_to_num(secant.excess[0], nan=1.0)))
         sharpest = max(margin / (value - base), _SHARPEST)
         sharpness = min(_COARSEST, max(doubt, sharpest))
@@ -319,7 +320,7 @@ def search_growth(mean: MeanProblem, deviations: Deviations, *, tolerance: float
 
 
 def search_growths(mean: MeanProblem, deviations: Deviations) -> FloatArray:
-    """Solve r(λ) = 1 for P methods at once, with equally many guesses and products for all."""
+    """Solve r(λ) = 1 for P methods at once, with the same numbers of guesses and products."""
     d = deviations.dimension
     secant = _Secant(mean, deviations.largest)
     M = np.broadcast_to(np.eye(d) / d, (secant.t.size, d, d))

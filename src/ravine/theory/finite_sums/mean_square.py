@@ -1,7 +1,7 @@
 """Second moments of a given finite sum: how fast they grow, and where they settle.
 
-The mean-square growth is the spectral radius of what a step does to second moments. A sum without a
-common minimiser leaves the iterates at stationary ones.
+The mean-square growth is the spectral radius of the operator on second moments. On a sum without a
+common minimiser the iterates settle at stationary ones.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from ravine.theory.finite_sums.terms import (
 from ravine.values import Value
 
 _TOLERANCE = 1e-9
-"""Tolerance of a result that is called exact, relative to 1 - growth."""
+"""Tolerance of an exact result, relative to 1 - growth."""
 _ROUNDING = 64.0 * np.finfo(np.float64).eps
-"""Share of the norm of a block below which a product is the rounding of an exact zero."""
+"""Share of the norm of a block below which a product is a rounding error of an exact zero."""
 _NEAR = 1.001
-"""Times its radius at which the mean block is inverted for a start of the iteration."""
+"""Multiple of its radius at which the mean block is inverted to start the iteration."""
 _EPOCH_STATES = 4096
-"""Multisets of visited terms up to which an epoch is averaged exactly: all orders of 12 terms."""
+"""Maximum number of multisets of visited terms for an exact average over an epoch: 12 terms."""
 _EPOCH_FLOPS = 5e8
-"""Multiplications of one product with the operator of an epoch: a second of one core."""
+"""Maximum number of multiplications of one product with an epoch's operator: a second."""
 _ZERO_MEAN = 1e-8
-"""Mean of the gradients, over the largest, up to which it is rounding of a zero."""
+"""Relative size of the mean of the gradients that counts as a rounding error of zero."""
 
 
 def mean_square_growth(
     terms: Terms, method: Method | LinearMethod, sampling: Sampling
 ) -> Interval | None:
-    """Growth of E‖s‖² per step, or None where an epoch is too long to average exactly."""
+    """Growth of E‖s‖² per step, or None if an epoch is too long for an exact average."""
     traits = sampling.traits
     if not traits.random or terms.counts.size == 1:
         return exactly(cyclic_growth(terms, method) ** 2)
@@ -60,7 +60,7 @@ def mean_square_growth(
 
         moments = SecondMoments.of(terms.hessians, weights=terms.weights)
         solution = moments.perron(method, tolerance=_TOLERANCE)
-        # Near a double eigenvalue the search may stall. What follows has them apart.
+        # Near a double eigenvalue the search may stall; the code below separates the eigenvalues.
         if solution.settled:
             return exactly(solution.value)
 
@@ -73,7 +73,7 @@ def mean_square_growth(
         return None
 
     A = system(terms.hessians, method)
-    # Moments are kept for every last term where the next draw depends on it.
+    # If the next draw depends on the last term, there are separate moments for every last term.
     shape = A.shape[1:] if traits.may_repeat else A.shape
     if traits.by_epoch:
         apply = epoch_map(A, terms, lifted=not traits.may_repeat)
@@ -88,9 +88,9 @@ def mean_square_growth(
 
 
 def _slow_moments(mean: FloatArray) -> FloatArray:
-    """Positive definite moments that mainly have what the mean block forgets last.
+    """Positive definite moments, mainly along the slowest directions of the mean block.
 
-    Where the terms differ little this is close to the eigenvector.
+    If the terms differ little, this is close to the eigenvector.
     """
     from scipy.linalg import solve_discrete_lyapunov
 
@@ -111,7 +111,7 @@ def direction_growth(eigenvalue: FloatArray, variance: FloatArray, method: Metho
 
 
 def cyclic_growth(terms: Terms, method: Method | LinearMethod) -> float:
-    """Growth of the norm per step when the terms are visited in their order, over and over."""
+    """Growth of the norm per step if the terms are visited cyclically."""
     A = system(terms.blocks, method)
     norms = np.linalg.norm(A, axis=(2, 3))
     product = np.broadcast_to(np.eye(A.shape[-1]), A.shape[1:])
@@ -119,7 +119,7 @@ def cyclic_growth(terms: Terms, method: Method | LinearMethod) -> float:
     for b in terms.order:
         product = A[b] @ product
         size = np.linalg.norm(product, axis=(1, 2))
-        # What is left of an exact zero is rounding.
+        # The remainder of an exact zero is a rounding error.
         size = np.where(size > _ROUNDING * norms[b], size, 0.0)
         product = product * np.where(size > 0.0, 1.0 / np.maximum(size, 1e-300), 0.0)[:, None, None]
         log_scale += np.log(np.where(size > 0.0, size, 1.0))
@@ -130,9 +130,9 @@ def cyclic_growth(terms: Terms, method: Method | LinearMethod) -> float:
 
 
 def last_term_map(A: FloatArray, terms: Terms) -> Operator:
-    """Markov-jump lift: X_j, the moment on the event that j came last, from the sum over i ≠ j.
+    """Markov-jump lift: X_j, the moment on the event that j was last, from the sum over i ≠ j.
 
-    Equal terms share one X_j, the sum of theirs. ``A`` holds the blocks, shape (m, 2d, 2d).
+    Equal terms share one X_j, the sum of theirs. ``A`` contains the blocks, shape (m, 2d, 2d).
     """
     counts = terms.counts[:, None, None]
 
@@ -145,8 +145,8 @@ def last_term_map(A: FloatArray, terms: Terms) -> Operator:
 
 
 def epoch_is_small(terms: Terms) -> bool:
-    """Whether the sets of visited terms are few enough to average over all orders of an epoch."""
-    # A product of whole numbers, which cannot overflow however many terms there are.
+    """Whether there are few enough multisets to average over all orders of an epoch."""
+    # A product of Python integers cannot overflow.
     states = math.prod(int(count) + 1 for count in terms.counts)
     if states > _EPOCH_STATES:
         return False
@@ -156,10 +156,10 @@ def epoch_is_small(terms: Terms) -> bool:
 
 
 def epoch_map(A: FloatArray, terms: Terms, *, lifted: bool) -> Operator:
-    """Mean of P X Pᵀ over the orders of an epoch, by the multiset of terms that were visited.
+    """Mean of P X Pᵀ over the orders of an epoch, by the multiset of visited terms.
 
-    Lifted, an epoch must not begin with the term that ended the last one: moments are then kept for
-    every last term, as in the lift of iid sampling without repeat.
+    If lifted, an epoch must not begin with the term that ended the last one, and there are separate
+    moments for every last term, as in the lift of iid sampling without repeat.
     """
     n = terms.n
     counts = terms.counts.astype(int)
@@ -167,7 +167,7 @@ def epoch_map(A: FloatArray, terms: Terms, *, lifted: bool) -> Operator:
     strides = np.array([math.prod(counts[c + 1 :] + 1) for c in range(counts.size)])
     size = visited.sum(axis=1)
 
-    # The visits that make up an epoch, in order: of which term, to which states, how likely.
+    # The visits of an epoch in order: the term, the states, the probability.
     visits = []
     for layer in range(1, n + 1):
         for c in range(counts.size):
@@ -203,14 +203,14 @@ def _sandwich(X: FloatArray, A: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StationaryCovariance(Value):
-    """Stationary second moments about the minimiser x*; infinite where there are none.
+    """Stationary second moments about the minimiser x*; infinite if there are none.
 
     Attributes
     ----------
     full
         E[s sᵀ] of the state s = (y - x*, x - x₋), shape (2d, 2d); its mean is zero.
     growth
-        Mean-square growth per step of E‖s‖² without the gradients at x*; below 1 if stationary.
+        Growth of E‖s‖² per step without the gradients at x*; below 1 if a stationary state exists.
     excess
         E f(y) - f* = ½ tr(H E[(y - x*)(y - x*)ᵀ]), H the mean Hessian.
     """
@@ -243,8 +243,8 @@ def stationary_covariance(
 ) -> StationaryCovariance:
     """Stationary second moments of a method on quadratics f_b(x) = ½(x-x*)ᵀH_b(x-x*) + z_bᵀ(x-x*).
 
-    Terms are drawn independently. The step is s⁺ = A_b s - alpha G z_b with
-    G = [(1 + gamma) I; I], and E s = 0, so that the terms which are linear in s vanish::
+    Terms are drawn independently. The step is s⁺ = A_b s - alpha G z_b with G = [(1 + gamma) I; I],
+    and E s = 0, so terms linear in s vanish::
 
         X = mean_b A_b X A_bᵀ + alpha² mean_b (G z_b)(G z_b)ᵀ
 
@@ -263,8 +263,8 @@ def stationary_covariance(
     Returns
     -------
     StationaryCovariance
-        With ``y``, ``velocity``, ``full``, ``error`` = E‖y - x*‖² and ``excess`` =
-        E f(y) - f*. All moments are infinite when the mean-square growth is 1 or more.
+        With ``y``, ``velocity``, ``full``, ``error`` = E‖y - x*‖² and ``excess`` = E f(y) - f*. All
+        moments are infinite if the mean-square growth is 1 or more.
 
     Examples
     --------
@@ -276,7 +276,7 @@ def stationary_covariance(
     stack = hessian_stack(hessians)
     z = _checked_gradients(gradients, stack)
     n, d = z.shape
-    # Equal Hessians may come with different gradients, so that every term stands for itself.
+    # Equal Hessians may have different gradients, so every term is kept.
     terms = Terms(stack, np.ones(n), np.arange(n))
     root = mean_square_growth(terms, one, Sampling.IID)
     assert root is not None
@@ -317,10 +317,10 @@ def _independent(terms: Terms, z: FloatArray, method: Method) -> FloatArray | No
 
 
 def _shared(terms: Terms, z: FloatArray, method: Method) -> FloatArray:
-    """Moments of diagonal terms: every pair of directions for itself.
+    """Moments of diagonal terms, separately for every pair of directions.
 
-    The gradients' second moment of a pair is M = S + C κ M, with C the covariance of the two
-    curvatures and κ what unit noise leaves.
+    The second moment of the gradients of a pair is M = S + C κ M, with C the covariance of the two
+    curvatures and κ the stationary moment for unit noise.
     """
     first = terms.hessians.mean(axis=0)
     away = terms.hessians - first

@@ -1,4 +1,4 @@
-"""Growth along simulated paths of a finite sum: almost sure, or of a moment, with an interval."""
+"""Growth along simulated paths of a finite sum, almost sure or of a moment, with an interval."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ AnyMethod: TypeAlias = Method | LinearMethod
 Indices = npt.NDArray[np.intp]
 
 _ROUNDING = 64.0 * np.finfo(np.float64).eps
-"""Relative size of what is left of an exact zero."""
+"""Relative size of the rounding error of an exact zero."""
 _GATHER = 1 << 22
-"""Numbers up to which every path gets a Hessian of its own, 32 MB."""
+"""Maximum number of entries for separate Hessians per path, 32 MB."""
 _BURN = 0.1
-"""Share of the steps that is left out at the beginning, while the direction settles."""
+"""Share of the steps to skip at the beginning, while the direction settles."""
 _UNEVEN = 2.0
-"""Mean of the squared weights, of mean one, at which paths are drawn again."""
+"""Mean square of the weights (of mean one) at which paths are resampled."""
 
 
 class Plan(NamedTuple):
-    """Size of a simulation: steps left out and counted, independent paths, populations."""
+    """Size of a simulation: skipped and counted steps, independent paths, populations."""
 
     burn: int
     steps: int
@@ -42,17 +42,17 @@ class Plan(NamedTuple):
     def of(
         cls, terms: Terms, sampling: Sampling, steps: int, replicas: int, population: int, seed: int
     ) -> Plan:
-        """Whole epochs where the rule has epochs; a tenth of the steps is left out before."""
+        """Whole epochs if the rule has epochs, after a skipped tenth of the steps."""
         epoch = terms.n if sampling.traits.by_epoch else 1
         whole, burn = (epoch * math.ceil(part * steps / epoch) for part in (1.0, _BURN))
         return cls(burn, whole, replicas, population, seed)
 
 
 class _Paths:
-    """States along many random paths, (memory, paths, blocks, k), of length one after every step.
+    """States of many random paths, (memory, paths, blocks, k), normalised after every step.
 
-    They start from rest: a random velocity would take 1/(1 - beta) steps to fade. In a sum with
-    shared eigenvectors every direction is a block, normalised by itself.
+    They start at rest, because a random velocity would take 1/(1 - beta) steps to fade. In a sum
+    with shared eigenvectors, every direction is a block with its own norm.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class _Paths:
         self.A, self.B, self.C = state_space(method)
         self.draws = Draws(terms.n, sampling, count, rng)
         largest = np.sqrt((self.hessians**2).sum(axis=3)).max(axis=(0, 2))
-        # Above this, a norm after the step is more than the rounding of an exact zero.
+        # A norm above this after the step is not a rounding error of an exact zero.
         feedback = np.linalg.norm(self.B) * np.linalg.norm(self.C)
         self.floor = _ROUNDING * (np.linalg.norm(self.A) + feedback * largest)
         rest = np.ones(method.memory) if isinstance(method, LinearMethod) else self.C
@@ -73,7 +73,7 @@ class _Paths:
         self._normalise(0.0)
 
     def step(self) -> FloatArray:
-        """Move by one draw each; return the factors, (paths, blocks), by which norms changed."""
+        """Take one step on every path; return the factors, (paths, blocks), of the norms."""
         shape = self.state.shape
         flat = self.state.reshape(len(self.A), -1)
         gradient = self._gradient(self.order[self.draws.next()], (self.C @ flat).reshape(shape[1:]))
@@ -100,23 +100,24 @@ class _Paths:
         return norm
 
     def keep(self, parents: Indices) -> None:
-        """Replace the paths by copies of ``parents``, each free to go on in its own way."""
+        """Replace the paths by copies of ``parents``, which continue independently."""
         self.state = self.state[:, parents]
         self.draws.keep(parents)
 
 
 def almost_sure_growth(terms: Terms, method: AnyMethod, sampling: Sampling, plan: Plan) -> Interval:
-    """Exponential of the top Lyapunov exponent: value and 95 % limits from independent replicas.
+    """Exponential of the top Lyapunov exponent, with 95 % limits from independent replicas.
 
-    A direction in which some path ends at zero exactly has growth 0, as almost every path then does
-    so sooner or later; where two consecutive blocks can do that, it is known beforehand.
+    If some path reaches zero exactly in a direction, the growth is 0, because almost every path
+    does so at some time. If the product of two consecutive blocks is zero, this is known in
+    advance.
     """
     paths = _Paths(terms, method, sampling, plan.replicas, np.random.default_rng(plan.seed))
     total = np.zeros(paths.state.shape[1:3])
     with np.errstate(divide="ignore"):
         for k in range(plan.burn + plan.steps):
             logs = np.log(paths.step())
-            # A path that ends at zero does so for good, whenever it does.
+            # A path at zero stays there.
             if k >= plan.burn or np.isneginf(logs).any():
                 total += logs
 
@@ -128,7 +129,7 @@ def almost_sure_growth(terms: Terms, method: AnyMethod, sampling: Sampling, plan
 
 
 def annihilated(terms: Terms, method: AnyMethod, sampling: Sampling, direction: int) -> bool:
-    """Whether two blocks that the sampling lets follow each other multiply to zero."""
+    """Whether two blocks that may follow each other have the product zero."""
     lam = terms.hessians[:, direction]
     A = system(lam[:, None, None], method)
     size = np.linalg.norm(A, axis=(1, 2))
@@ -146,11 +147,11 @@ def annihilated(terms: Terms, method: AnyMethod, sampling: Sampling, direction: 
 def moment_growth(
     terms: Terms, method: AnyMethod, sampling: Sampling, power: int, plan: Plan
 ) -> Interval:
-    """Growth of E‖s‖^power: value and 95 % limits from independent populations of paths.
+    """Growth of E‖s‖^power, with 95 % limits from independent populations of paths.
 
-    Paths carry the weight ‖s‖^power; when the weights of a population become uneven, paths are
-    drawn again in proportion to them, so that the paths that make the moment are the ones followed.
-    The bias of order 1/population is removed with populations of half the size.
+    Paths have the weight ‖s‖^power. When the weights of a population become uneven, paths are
+    resampled in proportion to them, so that the paths that dominate the moment are followed.
+    Populations of half the size show the bias of order 1/population, which is removed.
     """
     if terms.shared:
         return largest(
@@ -172,7 +173,7 @@ def moment_growth(
 
 
 def _follow(paths: _Paths, weights: FloatArray, power: int, steps: int) -> FloatArray:
-    """Move weighted populations (rows); growth of the logarithms of their moments."""
+    """Simulate weighted populations (rows); return the growth of their log moments."""
     total = np.zeros(len(weights))
     for _ in range(steps):
         weights *= paths.step().reshape(weights.shape) ** power
@@ -189,7 +190,7 @@ def _follow(paths: _Paths, weights: FloatArray, power: int, steps: int) -> Float
 
 
 def _resample(weights: FloatArray, rng: np.random.Generator) -> Indices:
-    """Systematic draw within every row, in proportion to weights of mean one."""
+    """Systematic resampling within every row, in proportion to weights of mean one."""
     replicas, population = weights.shape
     cumulative = np.cumsum(weights, axis=1)
     cumulative *= population / cumulative[:, -1:]

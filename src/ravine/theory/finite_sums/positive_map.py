@@ -1,21 +1,22 @@
-"""Positive linear maps on symmetric matrices: spectral radius, fixed points, means of sandwiches.
+"""Positive linear maps on symmetric matrices: spectral radius, fixed points, sandwich maps.
 
-A map Φ on (stacks of) symmetric matrices that keeps positive semidefinite ones so has its spectral
+A map Φ on (stacks of) symmetric matrices that preserves positive semidefinite ones has its spectral
 radius ρ as an eigenvalue, with a positive semidefinite eigenvector (Perron, Frobenius, Krein,
-Rutman). For every X ≻ 0, with Collatz and Wielandt::
+Rutman). For every X ≻ 0 (Collatz and Wielandt)::
 
     least eigenvalue of (Φ(X), X)  <=  ρ  <=  largest eigenvalue of (Φ(X), X)
 
-since Φ(X) ⪯ c X gives Φᵏ(X) ⪯ cᵏ X. An iteration that has not settled still gives limits.
+since Φ(X) ⪯ c X gives Φᵏ(X) ⪯ cᵏ X. So an iteration that has not converged still gives limits.
 
-A mean of sandwiches, X ↦ Σ_b w_b F_b X F_bᵀ, is what random factors do to second moments.
-The factors are the maps of steps or epochs. Or they are deviations from the mean Hessian: with
-H_b = Λ + Δ_b in the eigenvectors of the mean Λ, a step adds N(X) = Σ_b w_b Δ_b X Δ_b of the moments
-X = E[r rᵀ], the one expensive part of every second moment.
+A sandwich map, X ↦ Σ_b w_b F_b X F_bᵀ, is the effect of random factors on second moments.
+The factors are the maps of steps or epochs, or deviations from the mean Hessian: with H_b = Λ + Δ_b
+in the eigenvectors of the mean Λ, a step adds N(X) = Σ_b w_b Δ_b X Δ_b for the moments X = E[r rᵀ].
+This is the only expensive part of second moments.
 
-Up to a few dozen directions the map is a table of its entries, D x D with D = d(d+1)/2: the number
-of terms no longer matters, and many X are one matrix product. Beyond, it is computed term by term;
-for rows of data, whose Hessians have low rank, without a d x d matrix for each row.
+Up to a few dozen directions, the map is stored as a D x D table of its entries, D = d(d+1)/2: the
+cost does not depend on the number of terms, and many X are one matrix product. Beyond that, it is
+computed term by term; for rows of data, whose Hessians have low rank, without a d x d matrix per
+row.
 """
 
 from __future__ import annotations
@@ -35,31 +36,31 @@ Indices = npt.NDArray[np.intp]
 Operator: TypeAlias = Callable[[FloatArray], FloatArray]
 
 DENSE = 260
-"""Unknowns up to which the matrix is formed: its eigenvalues take a tenth of a second."""
+"""Maximum number of unknowns for forming the matrix: its eigenvalues take a tenth of a second."""
 LAST_DENSE = 1100
-"""Unknowns up to which it is formed where the iteration has not settled: two to three seconds."""
+"""The same if the iteration has not converged: two to three seconds."""
 _DENSE_SOLVE = 400
-"""Unknowns up to which a linear system is written out: a hundredth of a second."""
+"""Maximum number of unknowns for a dense linear system: a hundredth of a second."""
 _INDEFINITE = 1e-6
-"""Negative eigenvalue of an eigenvector, over its largest, that can be an error of iteration."""
+"""Relative size of a negative eigenvalue of an eigenvector that can be an iteration error."""
 _AT_ONCE = 64
-"""Columns of the matrix that are computed together."""
+"""Number of columns of the matrix that are computed together."""
 _SUBSPACE = 40
-"""Vectors that ARPACK keeps where eigenvalues may be close to each other: twice its default."""
+"""Vectors that ARPACK keeps if eigenvalues may be close together: twice its default."""
 _RESTARTS = 100
-"""Restarts after which ARPACK gives up: some 2500 products."""
+"""Restarts after which ARPACK gives up: about 2500 products."""
 _POWERS = 300
-"""Steps of the power method for the limits where ARPACK gives up."""
+"""Steps of the power method for limits if ARPACK gives up."""
 _BLENDS = 10.0 ** -np.arange(0.0, 13.0, 2.0)
-"""Shares of the identity mixed into an eigenvector that is nearly singular."""
+"""Shares of the identity to mix into a nearly singular eigenvector."""
 _TABLE_ROWS = 64
-"""Rows up to which the table is built: 2080² numbers, 35 MB, with 134 MB on the way."""
+"""Maximum number of rows of a table: 2080² numbers, 35 MB, with 134 MB of temporary memory."""
 _SMALL = 16
-"""Rows up to which the table takes milliseconds."""
+"""Maximum number of rows of a table that takes only milliseconds."""
 _CHUNK = 2**22
-"""Numbers worked on at a time, 32 MB: what a product needs besides the terms themselves."""
+"""Numbers processed at a time, 32 MB: the memory of a product in addition to the terms."""
 _ROUNDING = 64.0 * np.finfo(np.float64).eps
-"""Relative size below which deviations are the rounding of equal terms."""
+"""Relative size below which deviations are rounding errors of equal terms."""
 
 
 def perron(
@@ -73,10 +74,10 @@ def perron(
 ) -> tuple[Interval, FloatArray]:
     """Spectral radius and eigenvector of a positive map on moments of a given shape (..., s, s).
 
-    Maps of up to ``dense`` unknowns by their matrix. Larger ones by ARPACK with ``kept`` vectors to
-    a relative residual of ``tolerance``, from what ``start`` returns, which is positive definite,
-    or from the identity. Where that does not settle, the matrix again if it is not too large, or
-    the limits of Collatz and Wielandt. ``apply`` takes further leading axes.
+    Maps of up to ``dense`` unknowns use their matrix. Larger ones use ARPACK with ``kept`` vectors,
+    to a relative residual of ``tolerance``, from the positive definite matrix that ``start``
+    returns, or from the identity. If that does not converge, the matrix is used if it is not too
+    large, otherwise the limits of Collatz and Wielandt. ``apply`` accepts further leading axes.
     """
     unknowns = _free(shape).size
     if unknowns > dense:
@@ -103,14 +104,14 @@ def perron(
 
 @cache
 def _free(shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
-    """Where the numbers on and above the diagonals of (..., s, s) are in the flat array."""
+    """Flat indices of the entries on and above the diagonals of (..., s, s)."""
     upper = np.triu(np.ones(shape[-2:], dtype=bool))
     return np.flatnonzero(np.broadcast_to(upper, shape))
 
 
 @cache
 def _mirrored(shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
-    """For every entry of (..., s, s), flat, which of the numbers of ``_free`` it is."""
+    """For every entry of (..., s, s), flat, the index of its number in ``_free``."""
     free = _free(shape)
     place = np.zeros(math.prod(shape), dtype=np.intp)
     place[free] = np.arange(free.size)
@@ -119,12 +120,12 @@ def _mirrored(shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
 
 
 def from_upper(numbers: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    """Symmetric matrices (k, *shape) of rows with the numbers on and above the diagonals."""
+    """Symmetric matrices (k, *shape) from rows with the entries on and above the diagonals."""
     return numbers.take(_mirrored(shape), axis=1).reshape(-1, *shape)
 
 
 def to_upper(X: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    """The numbers on and above the diagonals, (k, numbers), of matrices (k, *shape)."""
+    """The entries on and above the diagonals, (k, numbers), of matrices (k, *shape)."""
     return X.reshape(len(X), -1).take(_free(shape), axis=1)
 
 
@@ -134,7 +135,7 @@ def symmetric(X: FloatArray) -> FloatArray:
 
 
 def matrix_of(apply: Operator, shape: tuple[int, ...]) -> FloatArray:
-    """The map as a matrix on the numbers on and above the diagonals, which acts on rows."""
+    """The map as a matrix on the entries on and above the diagonals; it acts on rows."""
     count = _free(shape).size
     rows = [
         to_upper(
@@ -160,7 +161,7 @@ def leading_pair(matrix: FloatArray, shape: tuple[int, ...]) -> tuple[float, Flo
 def _arnoldi(
     apply: Operator, start: FloatArray, tolerance: float, kept: int
 ) -> tuple[float, FloatArray] | None:
-    """Largest real eigenvalue and eigenvector, of trace 1, by ARPACK; None if not settled."""
+    """Largest real eigenvalue and eigenvector of trace 1 by ARPACK; None if it did not converge."""
     from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
     shape = start.shape
@@ -181,7 +182,7 @@ def _arnoldi(
 
 
 def _scaled(value: float, upper: FloatArray, shape: tuple[int, ...]) -> tuple[float, FloatArray]:
-    """An eigenpair with a trace of 1; zero and the identity where the map is nilpotent."""
+    """An eigenpair with trace 1; zero and the identity if the map is nilpotent."""
     X = from_upper(upper[None], shape)[0]
     trace = _trace(X)
     if not value > 0.0 or trace == 0.0:
@@ -193,8 +194,8 @@ def _scaled(value: float, upper: FloatArray, shape: tuple[int, ...]) -> tuple[fl
 def collatz_wielandt(apply: Operator, X: FloatArray) -> tuple[float, float]:
     """The best limits of the spectral radius from a matrix near its eigenvector.
 
-    An eigenvector may be singular, or indefinite by its error; some of the identity makes it
-    positive definite, and how much of it serves best is tried.
+    An eigenvector may be singular, or indefinite because of errors. Adding a multiple of the
+    identity makes it positive definite; several multiples are tried.
     """
     identity = np.broadcast_to(np.eye(X.shape[-1]), X.shape)
     X = X * (_trace(identity) / max(_trace(X), 1e-300))
@@ -220,7 +221,7 @@ def _trace(X: FloatArray) -> float:
 
 
 def fixed_point(apply: Operator, right: FloatArray) -> FloatArray | None:
-    """Solve X = apply(X) + right for symmetric matrices; None where GMRES does not converge."""
+    """Solve X = apply(X) + right for symmetric matrices; None if GMRES does not converge."""
     shape = right.shape
     if _free(shape).size <= _DENSE_SOLVE:
         matrix = matrix_of(apply, shape)
@@ -246,7 +247,7 @@ class Sandwiches:
     factors
         F_b, shape (k, d, d).
     weights
-        w_b, shape (k,), adding up to 1, on average if the terms are a random sample.
+        w_b, shape (k,). They add up to 1, on average if the terms are a random sample.
     """
 
     def __init__(self, factors: FloatArray, weights: FloatArray) -> None:
@@ -255,12 +256,12 @@ class Sandwiches:
         self.dimension = int(factors.shape[-1])
 
     def parts(self) -> Iterator[tuple[slice, FloatArray]]:
-        """The F_b of some terms after another, shape (terms, d, d)."""
+        """Yield the F_b of some terms at a time, shape (terms, d, d)."""
         yield slice(None), self.factors
 
     @property
     def effort(self) -> float:
-        """Multiplications of one sandwich, term by term."""
+        """Number of multiplications of one sandwich, term by term."""
         return 2.0 * self.factors.size * self.dimension
 
     @cached_property
@@ -272,7 +273,7 @@ class Sandwiches:
             flat = factors.reshape(-1, d * d)
             products += (self.weights[part, None] * flat).T @ flat
 
-        # X_kl enters entry ij with Σ_b w_b (F_b)_ik (F_b)_jl, and X_lk is the same number.
+        # X_kl contributes to entry ij with the factor Σ_b w_b (F_b)_ik (F_b)_jl, and X_lk = X_kl.
         rows, columns = np.triu_indices(d)
         half = products.reshape(d, d, d, d).transpose(0, 2, 1, 3)[rows, columns]
         both = half[:, rows, columns] + half[:, columns, rows]
@@ -300,7 +301,7 @@ class Sandwiches:
         """The map V ↦ Σ_b w_b F_bᵀ V F_b."""
         out = Sandwiches(np.swapaxes(self.factors, 1, 2), self.weights)
         if "table" in self.__dict__:
-            # In the inner product of matrices each number beside the diagonal counts twice.
+            # In the inner product of matrices, numbers off the diagonal count twice.
             counts = (2.0 - np.eye(self.dimension))[np.triu_indices(self.dimension)]
             out.table = counts[:, None] * self.table.T / counts
 
@@ -315,7 +316,7 @@ class Deviations(Sandwiches):
     factors, weights
         Δ_b, symmetric, and w_b.
     scale
-        Largest eigenvalue of the mean, which says what counts as rounding.
+        Largest eigenvalue of the mean, which sets the size of rounding errors.
     """
 
     def __init__(self, factors: FloatArray, weights: FloatArray, scale: float) -> None:
@@ -350,7 +351,7 @@ class Deviations(Sandwiches):
         return self._each(lambda D: np.einsum("kij,kij->k", D, D))
 
     def _each(self, number: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """A number of every term."""
+        """Compute a number for every term."""
         return np.concatenate([number(factors) for _, factors in self.parts()])
 
 
@@ -362,9 +363,9 @@ class RowDeviations(Deviations):
     roots
         R_i in the eigenvectors of the mean, shape (n, q, d).
     weights
-        w_i, shape (n,), adding up to 1.
+        w_i, shape (n,); they add up to 1.
     factor
-        What Δ_i Δ_i is multiplied by: the variance of a batch's Hessian over that of a row's.
+        Factor on Δ_i Δ_i: the variance of a batch's Hessian over that of a row's.
     """
 
     def __init__(self, roots: FloatArray, weights: FloatArray, factor: float) -> None:
@@ -377,7 +378,7 @@ class RowDeviations(Deviations):
         self.scale = float(np.abs(self.mean).max())
 
     def parts(self) -> Iterator[tuple[slice, FloatArray]]:
-        """The Δ_i of some rows after another, shape (rows, d, d)."""
+        """Yield the Δ_i of some rows at a time, shape (rows, d, d)."""
         for part in self._chunks(self.dimension**2):
             roots = self.roots[part]
             apart = np.swapaxes(roots, 1, 2) @ roots - self.mean
@@ -385,7 +386,7 @@ class RowDeviations(Deviations):
 
     @property
     def effort(self) -> float:
-        """Multiplications of one sandwich, row by row."""
+        """Number of multiplications of one sandwich, row by row."""
         return 4.0 * self.roots.size * self.dimension
 
     def restricted(self, which: Indices) -> RowDeviations:
@@ -393,7 +394,7 @@ class RowDeviations(Deviations):
         return RowDeviations(self.roots[:, :, which], self.weights, self.factor)
 
     def _chunks(self, size: int) -> list[slice]:
-        """Parts of the rows, by how many numbers each row needs."""
+        """Slices of the rows, sized by the numbers that each row needs."""
         step = max(1, _CHUNK // size)
         return [slice(first, first + step) for first in range(0, len(self.roots), step)]
 

@@ -1,8 +1,8 @@
-"""Parts that depend on the sampling rule: the draws, and the gaps between visits to one term.
+"""Parts that depend on the sampling rule: draws, and gaps between visits to one term.
 
 To add a rule, add it to ``ravine.sampling`` with its traits, to the engine's draws, and to the
-table ``RULES`` at the end of this file. What the traits decide needs no entry: the draws, and the
-operator on second moments (:mod:`ravine.theory.finite_sums.mean_square`).
+table ``RULES`` at the end of this file. The draws here and the operator on second moments
+(:mod:`ravine.theory.finite_sums.mean_square`) follow from the traits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ Indices = npt.NDArray[np.intp]
 _SPACING = 0.2
 """Spacing h of the trapezoidal rule for E ln K, whose error is e^(-π²/h): 4e-22."""
 _ENDS = 38.0, 40.0
-"""-ln of the smallest t times the longest gap, and the largest t: 1e-16 is left beyond."""
+"""-ln of the smallest t times the longest gap, and the largest t; the rest of the integral is
+1e-16."""
 
 
 class Draws:
@@ -35,11 +36,11 @@ class Draws:
     n
         Number of terms.
     sampling
-        The rule. In the fixed order every path visits 0, 1, ..., n - 1.
+        The rule. In the fixed order, every path visits 0, 1, ..., n - 1.
     paths
-        How many.
+        Number of paths.
     rng
-        Source of the draws.
+        Random generator.
     """
 
     def __init__(self, n: int, sampling: Sampling, paths: int, rng: np.random.Generator) -> None:
@@ -76,7 +77,7 @@ class Draws:
                 self.orders[again] = self.rng.permuted(self.orders[again], axis=1)
 
     def keep(self, parents: Indices) -> None:
-        """Replace paths by copies of ``parents``, each free to go on in its own way."""
+        """Replace paths by copies of ``parents``, which continue independently."""
         self.last = self.last[parents]
         if not (self.traits.by_epoch and self.traits.random):
             return
@@ -89,7 +90,7 @@ class Draws:
 
 # Gaps K between two visits to the inconsistent term of the paper's example, see
 # :func:`ravine.counterexample_growth`, where N = n - 1. A gap of k steps multiplies the third
-# coordinate by k rho^(k+1); each of these gives the logarithm of the growth per step at rho = 1.
+# coordinate by k rho^(k+1). Each function returns the logarithm of the growth per step at rho = 1.
 
 
 def _iid_no_repeat_gaps(n: FloatArray, sense: Sense) -> FloatArray:
@@ -131,11 +132,11 @@ def mean_log_geometric(p: FloatArray) -> FloatArray:
 
 
 def mean_log_gap_no_repeat(n: FloatArray) -> FloatArray:
-    """E ln K of a gap when no epoch begins with the term that ended the last one.
+    """E ln K of a gap if no epoch begins with the term that ended the last one.
 
-    f_n is uniform over the n positions. After an epoch that it ends, K is uniform on 1, ..., N.
-    After any other, with m = N - i uniform on 1, ..., N: K = m with probability 1/N, else m + j
-    with j uniform.
+    f_n is uniform over the n positions. After an epoch that ends with it, K is uniform on 1, ...,
+    N. Otherwise, with m = N - i uniform on 1, ..., N, K = m with probability 1/N, else m + j with j
+    uniform.
     """
     N = n[..., None] - 1.0
 
@@ -151,8 +152,8 @@ def _mean_log(fallen: Callable[[FloatArray], FloatArray], longest: float) -> Flo
     """E ln K for gaps K >= 1 about as long as ``longest``, from 1 - E e^-tK.
 
     ln k = ∫ (e^-t - e^-kt) dt/t, so E ln K = ∫ (1 - E e^-tK - (1 - e^-t)) dt/t. In ln t the
-    integrand is analytic for |Im| < π/2 and decays at both ends, where the trapezoidal rule is
-    right to the last digit.
+    integrand is analytic for |Im| < π/2 and decays at both ends, so the trapezoidal rule is exact
+    to rounding.
     """
     low = -math.log(longest) - _ENDS[0]
     t = np.exp(low + _SPACING * np.arange(np.ceil((math.log(_ENDS[1]) - low) / _SPACING) + 1.0))
@@ -167,8 +168,8 @@ def reshuffle_radius(n: FloatArray, sense: Sense, *, may_repeat: bool) -> FloatA
 
         (1 - x + y)^p = Σ_q C(p, q) (1 - x)^(p-q) y^q
 
-    so that a matrix on (1 - x)^l, l = 0, ..., p, has its radius. Without repeat the value at x = 1
-    is one function more: it exceeds the polynomial's by Σ_j (j/N)^p f(j) / N².
+    so a matrix on (1 - x)^l, l = 0, ..., p, has its radius. Without repeat, the value at x = 1 is
+    an additional function: it exceeds the polynomial's by Σ_j (j/N)^p f(j) / N².
     """
     N = n - 1.0
     p = sense.power
@@ -199,16 +200,16 @@ def reshuffle_radius(n: FloatArray, sense: Sense, *, may_repeat: bool) -> FloatA
     if not may_repeat:
         M[..., p + 1, p + 1] = 1.0 / N**2
 
-    # The kernel is positive: its spectral radius is itself an eigenvalue.
+    # The kernel is positive, so its spectral radius is an eigenvalue.
     radius = np.linalg.eigvals(M).real.max(axis=-1)
     # At n = 2 the kernel has a double eigenvalue, 1/2; without repeat every gap is 1.
     return np.where(n == 2.0, 0.5 if may_repeat else 1.0, N**p * radius)
 
 
 class Places(NamedTuple):
-    """Probability that a given term comes first, at each place between, and last in a round.
+    """Probability that a given term is first, at each place between, and last in a round.
 
-    A round is an epoch, or a single step for rules without epochs; it then has a first place only.
+    A round is an epoch, or a single step for rules without epochs, which has only a first place.
     """
 
     first: float
@@ -217,14 +218,16 @@ class Places(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """Properties of a rule for the paper's example with its one inconsistent term."""
+    """Properties of a rule for the paper's example with one inconsistent term."""
 
     places: Callable[[int], tuple[Places, Places]]
-    """Probabilities of the places of a term in a round of n, unless and if it ended the last."""
+    """Probabilities of the places of a term in a round of n: if it did not end the last round, and
+    if it did."""
     gaps: Callable[[FloatArray, Sense], FloatArray]
     """Logarithm of the growth per step of the example with n terms at rho = 1.
 
-    Not asked for almost every path where a term may come twice in a row: that ends at zero.
+    Not needed for almost every path if a term may be drawn twice in a row, because paths end at
+    zero.
     """
 
 
@@ -256,4 +259,4 @@ RULES = {
     ),
     Sampling.RESHUFFLE_NO_REPEAT: Rule(places=_without_repeat, gaps=_reshuffle_no_repeat_gaps),
 }
-"""Every sampling rule; nothing else in the theory names one."""
+"""Every sampling rule; the rest of the theory does not name rules."""

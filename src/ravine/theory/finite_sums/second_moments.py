@@ -1,13 +1,13 @@
 """Second moments of a finite sum under iid sampling, in the eigenvectors of its mean Hessian.
 
-With H_b = Λ + Δ_b, Λ diagonal, a step moves E[s sᵀ] of s = (y - x*, x - x₋) by what the mean does,
-pair of directions by pair of directions, plus the sandwich N(X) = Σ_b w_b Δ_b X Δ_b of the block
-X = E[r rᵀ], which enters as gradient noise does. The slow part, the mean, is inverted exactly
-(:mod:`ravine.theory.finite_sums.mean_problem`); what is left to iterate on settles in a few
+With H_b = Λ + Δ_b, Λ diagonal, a step maps E[s sᵀ] of s = (y - x*, x - x₋) by the mean, for each
+pair of directions, and adds the sandwich N(X) = Σ_b w_b Δ_b X Δ_b of the block X = E[r rᵀ], which
+acts like gradient noise. The slow part, the mean, is inverted exactly
+(:mod:`ravine.theory.finite_sums.mean_problem`); the remaining iteration converges in a few
 products, however close to 1 the growth is.
 
-The moments of every step follow from those of the step before, also while step size and momentum
-change, and with them those of an average of iterates.
+The moments of every step follow from those of the previous step, even if step size and momentum
+change, and so do those of an average of iterates.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ from ravine.theory.finite_sums.mean_problem import (
 from ravine.theory.finite_sums.positive_map import Deviations, Operator, fixed_point, symmetric
 
 TOLERANCE = 1e-5
-"""Default tolerance, relative to 1 - λ: it separates a slow method from a diverging one."""
+"""Default tolerance relative to 1 - λ, which separates a slow method from a diverging one."""
 _PLANE_PAIRS = 1 << 16
-"""Pairs of directions, times methods, that are worked on together: 16 MB."""
+"""Pairs of directions times methods that are processed together: 16 MB."""
 _LOST = 1e30
-"""Growth of E‖y - x*‖² at which a curve is given up: far beyond any run, far below overflow."""
+"""Value of E‖y - x*‖² at which a curve ends: beyond any useful run, far below overflow."""
 
 
 class SecondMoments:
-    """A sum f = Σ_b w_b f_b of quadratics, seen from the eigenvectors of its mean Hessian.
+    """A sum f = Σ_b w_b f_b of quadratics, in the eigenvectors of its mean Hessian.
 
     Parameters
     ----------
     eigenvalues
-        Of the mean Hessian, shape (d,).
+        Eigenvalues of the mean Hessian, shape (d,).
     deviations
-        Δ_b in its eigenvectors, shape (k, d, d), or something that acts like them.
+        Δ_b in its eigenvectors, shape (k, d, d), or an object with the same interface.
     weights
-        w_b, shape (k,), equal if left out. Not needed where ``deviations`` has its own.
+        w_b, shape (k,). Default: equal. Not needed if ``deviations`` has weights.
     gradients
-        z_b = ∇f_b(x*) in the same coordinates, shape (k, d); zero if left out.
+        z_b = ∇f_b(x*) in the same coordinates, shape (k, d). Default: zero.
     basis
-        The eigenvectors as columns, in the coordinates that the terms were given in.
+        The eigenvectors as columns, in the original coordinates of the terms.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class SecondMoments:
         return self.deviations.sandwich(X) if self.deviations.largest > 0.0 else np.zeros(X.shape)
 
     def step(self, X: FloatArray, step: Step, noise: FloatArray | float = 0.0) -> FloatArray:
-        """Moments (..., 2d, 2d) after an independent draw, with so much other gradient noise."""
+        """Moments (..., 2d, 2d) after an independent draw and additional gradient noise."""
         d = self.dimension
         gradient = self.sandwich(X[..., :d, :d]) + noise
         return advance_moments(X, self.eigenvalues, step, gradient)
@@ -119,7 +119,7 @@ class SecondMoments:
         return lambda X: self.step(symmetric(X), step)
 
     def restricted(self, kept: npt.ArrayLike) -> SecondMoments:
-        """The same sum seen in some of the directions only, given by their indices."""
+        """The same sum in some of the directions, given by their indices."""
         which = np.asarray(kept, dtype=np.intp)
         return SecondMoments(
             self.eigenvalues[which],
@@ -135,7 +135,7 @@ class SecondMoments:
 
     @cached_property
     def third(self) -> FloatArray:
-        """Σ_b w_b Δ_b ⊗ z_b, shape (d, d, d): what links the mean of a run to its noise."""
+        """Σ_b w_b Δ_b ⊗ z_b, shape (d, d, d): the coupling of the mean of a run to its noise."""
         if not self.gradients.any():
             return np.zeros((self.dimension,) * 3)
 
@@ -143,10 +143,10 @@ class SecondMoments:
 
     @cached_property
     def natural_step(self) -> float:
-        """Least E[H]/E[H²] over directions: the scale of the step that sampled curvature allows.
+        """Smallest E[H]/E[H²] over directions: the step size that sampled curvature allows.
 
-        1 over the largest eigenvalue of Λ^-½ E[H²] Λ^-½; at twice it SGD stops converging in mean
-        square in the direction that decides.
+        1 over the largest eigenvalue of Λ^-½ E[H²] Λ^-½; at twice this step, SGD no longer
+        converges in mean square in the worst direction.
         """
         lam = self.eigenvalues
         square = np.diag(lam**2) + self.sandwich(np.eye(lam.size))
@@ -154,51 +154,51 @@ class SecondMoments:
         return float(1.0 / np.linalg.eigvalsh(root[:, None] * square * root[None, :])[-1])
 
     def mean_rate(self, method: Method) -> float:
-        """Spectral radius with exact gradients, in closed form: eigenvalues may be double."""
+        """Spectral radius with exact gradients, in closed form, accurate for double eigenvalues."""
         return float(self._mean(method).rate)
 
     def growth(self, method: Method, *, tolerance: float = TOLERANCE) -> float:
         """Growth of E‖s‖² per step: the spectral radius of X ↦ mean_b A_b X A_bᵀ.
 
-        To ``tolerance`` times its distance from 1, if rounding allows: see :meth:`perron`.
+        Accurate to ``tolerance`` times its distance from 1, if rounding allows; see :meth:`perron`.
         """
         return self.perron(method, tolerance=tolerance).value
 
     def perron(self, method: Method, *, tolerance: float = TOLERANCE) -> GrowthSolution:
-        """The growth with the moments that grow, and whether the search for it settled."""
+        """The growth, the growing moments, and whether the search converged."""
         return search_growth(self._mean(method), self.deviations, tolerance=tolerance)
 
     def is_stable(self, method: Method) -> bool:
-        """Whether the growth is below 1, by one look at λ = 1."""
+        """Whether the growth is below 1, by one evaluation at λ = 1."""
         return self.mean_rate(method) < 1.0 and self.strain(method) < 1.0
 
     def strain(self, method: Method) -> float:
-        """Spectral radius of M ↦ N(κ(1)∘M): below 1 iff a stable mean stays stable in mean square.
+        """Spectral radius of M ↦ N(κ(1)∘M): below 1 iff a stable mean is stable in mean square.
 
-        It scales with the disagreement.
+        It is proportional to the variance of the deviations.
         """
         kappa = self._mean(method).noise_response(1.0)
         return loop_radius(self.deviations, kappa, np.eye(self.dimension), 1e-4)[0]
 
     def shares(self, grown: GrowthSolution) -> FloatArray:
-        """Share of each Δ_b in what the deviations add, before its weight; shape (k,).
+        """Share of each Δ_b in the growth due to deviations, before weighting; shape (k,).
 
-        The moments X that grow are their own weights: tr(X Δ_b X Δ_b) adds up to tr(X N(X)).
+        Measured with the growing moments X: the tr(X Δ_b X Δ_b) add up to tr(X N(X)).
         """
         X = grown.moments
         total = float(np.vdot(X, self.sandwich(X)))
         return self.deviations.traces(X, X) / total if total > 0.0 else np.zeros(len(self.weights))
 
     def stationary(self, method: Method) -> FloatArray | None:
-        """E[(y - x*)(y - x*)ᵀ] that the gradients at x* leave; None where it is not finite."""
+        """Stationary E[(y - x*)(y - x*)ᵀ] due to the gradients at x*; None if it is not finite."""
         full = self.stationary_state(method)
         return None if full is None else full[: self.dimension, : self.dimension]
 
     def stationary_state(self, method: Method) -> FloatArray | None:
-        """Stationary E[s sᵀ], shape (2d, 2d); None where it is not finite.
+        """Stationary E[s sᵀ], shape (2d, 2d); None if it is not finite.
 
-        The gradients' second moment M = S + N(X) answers with E rrᵀ = κ∘M, κ at λ = 1, so that
-        M = S + N(κ∘M) is left to solve.
+        The second moment of the gradients is M = S + N(X), and E rrᵀ = κ∘M with κ at λ = 1, so M =
+        S + N(κ∘M) must be solved.
         """
         mean = self._mean(method)
         if mean.rate >= 1.0:
@@ -220,11 +220,11 @@ class SecondMoments:
 
 
 def growth_plane(moments: SecondMoments, method: Method) -> FloatArray:
-    """Growth of E‖s‖² per step of many methods, in the shape of their parameters.
+    """Growth of E‖s‖² per step for many methods, in the shape of their parameters.
 
-    As :meth:`SecondMoments.growth`, with a fixed number of guesses and products for all: right to
-    about 1e-3 for all but one in a hundred methods, and for all with up to four directions. It
-    shows where valleys are.
+    Like :meth:`SecondMoments.growth`, with a fixed number of guesses and products: accurate to
+    about 1e-3 for all but one in a hundred methods, and for all methods with up to four directions.
+    It shows where the minima are.
 
     Examples
     --------
@@ -251,11 +251,11 @@ class Curve:
     Attributes
     ----------
     distance
-        E‖y - x*‖², infinite once it is lost.
+        E‖y - x*‖², infinite from where the curve ends.
     excess
         E f(y) - f*.
     average_distance, average_excess
-        The same of the average of the iterates y from the step asked for on; NaN before it.
+        The same for the average of the iterates y from the given step on; NaN before it.
     """
 
     distance: FloatArray
@@ -274,16 +274,16 @@ def moment_curve(
 ) -> Curve:
     """Exact second moments of the iterates, step by step, under independent draws.
 
-    With E g = Λ E r, and z_b, Δ_b the gradient at x* and the deviation of the Hessian drawn::
+    With E g = Λ E r, and z_b, Δ_b the gradient at x* and the Hessian deviation of the drawn term::
 
         E[g gᵀ] = Λ X Λ + N(X) + S + C + Cᵀ,     C = Σ_b w_b Δ_b E[r] z_bᵀ
 
-    C couples the mean of a run to its noise until the mean has decayed. For an average of iterates,
-    with S_k their sum, E[S_{k-1} s_kᵀ] = E[S_{k-1} s_{k-1}ᵀ] Āᵀ: the draw of a step is independent
-    of the past, and its gradient at x* is zero in the mean. Only the diagonal of these enters the
-    distance and the excess, so that an average costs next to nothing.
+    C couples the mean of a run to its noise until the mean has decayed. For an average of iterates
+    with the sum S_k, E[S_{k-1} s_kᵀ] = E[S_{k-1} s_{k-1}ᵀ] Āᵀ, because the draw of a step is
+    independent of the past and its gradient at x* has zero mean. The distance and the excess need
+    only the diagonal, so an average costs almost nothing.
 
-    A change of the step size changes the velocity with it, as in PyTorch, which keeps the sum of
+    A change of the step size also changes the velocity, as in PyTorch, which stores the sum of
     gradients and multiplies it by the current learning rate.
 
     Parameters
@@ -297,7 +297,7 @@ def moment_curve(
     start
         y_0 - x* in the eigenvectors, shape (d,); the velocity is zero.
     average_from
-        First step whose iterate enters the average, from 0 to K.
+        First step whose iterate is part of the average, from 0 to K.
 
     Examples
     --------
@@ -350,14 +350,14 @@ def moment_curve(
 
 
 class _Average:
-    """Second moments of the sum of iterates, and its mixed ones with r and v, by direction."""
+    """Second moments of the sum of iterates, and its mixed moments with r and v, by direction."""
 
     def __init__(self, P: int, d: int) -> None:
         self.square = np.zeros((P, d))
         self.with_state = np.zeros((P, 2 * d, 1))
 
     def taken(self, X: FloatArray) -> FloatArray:
-        """Add an iterate, whose moments are X, and return the squares of the sum."""
+        """Add an iterate with the moments X, and return the squares of the sum."""
         d = self.square.shape[1]
         rr = np.einsum("pii->pi", X[:, :d, :d])
         rv = np.einsum("pii->pi", X[:, :d, d:])

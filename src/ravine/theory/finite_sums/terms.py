@@ -1,4 +1,4 @@
-"""Arguments of growth on a finite sum: terms, one method, a sense; and its result."""
+"""Arguments of growth on a finite sum (terms, one method, a sense), and its result."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 
 CONFIDENCE = 0.95
-"""Probability that an interval holds the true mean, if the replicas are close to normal."""
+"""Probability that an interval contains the true mean, for nearly normal replicas."""
 _SHAPES = "of shape (n, d, d), or (n, d) when all terms share eigenvectors"
 _REMEDY = "stack one symmetric Hessian for each mini-batch"
 
 
 class Sense(Choice):
-    """Sense in which growth is measured: along one path, of the mean norm, or of its mean square.
+    """The kind of growth: along one path, of the mean norm, or of the mean square.
 
     Every function that takes a sense accepts a member or its value.
 
@@ -41,13 +41,13 @@ class Sense(Choice):
 
     @property
     def power(self) -> int:
-        """Power of the norm that is averaged; a path, which is not averaged, counts as 1."""
+        """Power of the norm that is averaged; 1 for a path, which is not averaged."""
         return 2 if self is Sense.MEAN_SQUARE else 1
 
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The distinct Hessians of a sum, (m, d, d), or (m, d) when they share eigenvectors."""
+    """The distinct Hessians of a sum, (m, d, d), or (m, d) if they share eigenvectors."""
 
     hessians: FloatArray
     counts: FloatArray
@@ -65,7 +65,7 @@ class Terms:
 
     @property
     def blocks(self) -> FloatArray:
-        """The Hessians as blocks that do not mix, (m, blocks, k, k): one, or all directions."""
+        """The Hessians as separate blocks, (m, blocks, k, k): one block, or one per direction."""
         H = self.hessians
         return H[:, :, None, None] if self.shared else H[:, None]
 
@@ -81,7 +81,7 @@ class Terms:
 
 
 def one_method(method: Method) -> Method:
-    """Refuse what stands for a whole plane of parameters, or for another kind of method."""
+    """Refuse arrays of parameters, and other kinds of methods."""
     if isinstance(method, LinearMethod):
         known = "run it, or ask for iid_rate and worst_case_rate"
         raise Refusal("method", "a Method for a given sum", "a LinearMethod", known)
@@ -90,7 +90,7 @@ def one_method(method: Method) -> Method:
 
 
 def hessian_stack(hessians: npt.ArrayLike) -> FloatArray:
-    """Check the Hessians; return (n, d, d), or (n, d) where they are all diagonal."""
+    """Check the Hessians; return (n, d, d), or (n, d) if they are all diagonal."""
     stack = np.asarray(real("hessians", hessians, remedy=_REMEDY))
     if stack.ndim == 3 and stack.shape[1] == stack.shape[2]:
         flipped = np.swapaxes(stack, 1, 2)
@@ -109,7 +109,7 @@ def hessian_stack(hessians: npt.ArrayLike) -> FloatArray:
 
 
 def finite_sum(hessians: npt.ArrayLike) -> Terms:
-    """Check the Hessians and gather equal ones."""
+    """Check the Hessians and merge equal ones."""
     return _gather(hessian_stack(hessians))
 
 
@@ -122,7 +122,7 @@ def _gather(stack: FloatArray) -> Terms:
 
 
 class Interval(NamedTuple):
-    """A value with its limits, which are equal to it where it is known to rounding."""
+    """A value with its limits, which equal the value if it is exact up to rounding."""
 
     value: float
     low: float
@@ -130,12 +130,12 @@ class Interval(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether the value is known to rounding."""
+        """Whether the value is exact up to rounding."""
         return self.low == self.high
 
 
 def exactly(value: float) -> Interval:
-    """A value known to rounding."""
+    """A value that is exact up to rounding."""
     return Interval(value, value, value)
 
 

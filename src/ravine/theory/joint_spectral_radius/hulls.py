@@ -1,10 +1,10 @@
-"""Polytopes as norms, and how they grow until they contain their images under a set of matrices.
+"""Polytopes as norms, and their growth until they contain their images under a set of matrices.
 
 The length of a vector is the value of a linear programme.
 
 The norm of x is the least cost of weights c >= 0 with W c = x, where the columns of W come from the
-vertices of the polytope. All points are solved at once by a simplex method whose every step is
-feasible: stopped early, it still bounds the norm.
+vertices of the polytope. A simplex method solves all points at once; every step is feasible, so it
+bounds the norm even if it is stopped early.
 """
 
 from __future__ import annotations
@@ -18,40 +18,40 @@ from ravine.theory.joint_spectral_radius.products import EPS, Word, product
 Indices = npt.NDArray[np.intp]
 
 _OPTIMAL = 1e-13
-"""A price this far below zero is rounding."""
+"""A reduced cost this far below zero is a rounding error."""
 _PIVOT = 1e-11
-"""Directions smaller than this would divide by rounding."""
+"""Smaller pivots would be rounding errors."""
 
 
 _LIMIT = 1.0 + 1e-12
-"""Norm up to which an image counts as inside: the excess is charged for at the end."""
+"""Norm up to which an image counts as inside; the excess is added to the bound at the end."""
 _ELLIPSE = 12
-"""Points on half an ellipse that stands for a complex leading eigenvector."""
+"""Number of points on half an ellipse that represents a complex leading eigenvector."""
 _INSIDE = 1e-10
 """A vertex this far inside the hull of the others is dropped."""
 _SPANS = 1e-10
-"""Least ratio of singular values of vectors that count as independent."""
+"""Smallest ratio of singular values of vectors that count as independent."""
 _SHORT = 1e-6
-"""Length, in units of the longest vertex, of the vectors that make a norm of the first ones."""
+"""Length, relative to the longest vertex, of the vectors that complete the first ones to a norm."""
 _REAL = 1e-12
-"""Imaginary part of an eigenvalue, over its size, that is put down to rounding."""
+"""Relative size of the imaginary part of an eigenvalue that is attributed to rounding."""
 _PRUNE = 1.5
-"""Growth of the number of vertices after which those inside are looked for: each look costs one
-linear programme a vertex."""
+"""Growth of the number of vertices after which those inside are dropped: the search costs one
+linear program per vertex."""
 _NEWEST = 24
-"""Vertices whose words are handed on: the growth that is left to explain is in the last ones."""
+"""Number of newest vertices whose words are returned; they show the remaining growth."""
 _LONGEST = 64
-"""Letters of a word that are remembered."""
+"""Number of letters of a word that are stored."""
 _FARTHEST = 4
-"""Share of the images outside, the farthest ones, that are taken for granted: they often cover the
-others."""
+"""Share of the outside images, the farthest ones, that become vertices without a further test: they
+often cover the others."""
 
 
 class Hull:
-    """The hull of the vertices and their negatives, which is a norm for all of R^n."""
+    """The hull of the vertices and their negatives, the unit ball of a norm on R^n."""
 
     exchanges = 120
-    """Most exchanges of one linear programme: a few times n is the rule."""
+    """Maximum number of pivots of one linear program; a few times n is typical."""
 
     def __init__(self, vertices: FloatArray) -> None:
         self.vertices = vertices
@@ -59,14 +59,14 @@ class Hull:
         self.costs = np.ones(self.columns.shape[1])
 
     def norms(self, points: FloatArray, stop: float = 0.0) -> FloatArray:
-        """Upper bounds of the norms of the columns of ``points``, least ones when converged.
+        """Upper bounds of the norms of the columns of ``points``; exact if converged.
 
-        A point is left alone once its norm is known to be at most ``stop``, or to exceed it.
+        A point is finished as soon as its norm is known to be at most ``stop``, or to exceed it.
         """
         return self.bounds(self.bases(points, stop), points)
 
     def bases(self, points: FloatArray, stop: float = 0.0) -> Indices:
-        """For each point the n columns of its cheapest representation, by the simplex method."""
+        """The n columns of the cheapest representation of each point, by the simplex method."""
         basis = self._start(points)
         inverse = np.linalg.inv(self.columns[:, basis].transpose(1, 0, 2))
         weights = np.maximum(np.einsum("kij,jk->ki", inverse, points), 0.0)
@@ -105,17 +105,17 @@ class Hull:
         return basis
 
     def operator_norm(self, matrices: FloatArray, basis: Indices) -> float:
-        """Bound of the matrices' norms, rounding included, from the columns of every image."""
+        """Bound of the matrices' norms, including rounding, from the columns of every image."""
         sizes = self.bounds(basis, images(matrices, self.vertices)) + self._rounding(matrices)
         return float(np.max(sizes)) * (1.0 + (len(self.vertices) + 8) * EPS)
 
     def _weights(self, basis: Indices, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The columns ``basis[k]`` that make point k, and the weights that do."""
+        """The columns ``basis[k]`` that represent point k, and their weights."""
         columns = self.columns[:, basis].transpose(1, 0, 2)
         weights: npt.NDArray[np.floating]
         try:
             weights = np.linalg.solve(columns, points.T[:, :, None])[:, :, 0]
-        except np.linalg.LinAlgError:  # one singular basis spoils the whole stack
+        except np.linalg.LinAlgError:  # one singular basis fails the whole stack
             weights = np.einsum("kij,jk->ki", np.linalg.pinv(columns), points)
 
         return columns, np.asarray(weights, np.float64)
@@ -133,7 +133,7 @@ class Hull:
         return np.where(weights < 0.0, picked + self.vertices.shape[1], picked)
 
     def bounds(self, basis: Indices, points: FloatArray) -> FloatArray:
-        """The sum of the weights' sizes, and the costs of what they leave over."""
+        """The sum of the absolute weights, and the cost of the remainder."""
         columns, weights = self._weights(basis, points)
         left = np.abs(points.T - np.einsum("kij,kj->ki", columns, weights))
         sizes = np.einsum("kij,kj->ki", np.abs(columns), np.abs(weights))
@@ -147,11 +147,11 @@ class Hull:
         return (len(self.vertices) + 2) * EPS * (self.leftover_costs() @ sizes)
 
     def leftover_costs(self) -> FloatArray:
-        """Costs c with ‖x‖ <= sum_i c_i |x_i|; infinite where the vertices do not span.
+        """Costs c with ‖x‖ <= sum_i c_i |x_i|; infinite if the vertices do not span the space.
 
-        For any n vertices B, x = B(B⁻¹x) gives ‖x‖ <= ‖B⁻¹x‖₁. B⁻¹ is known as X with X B = 1 - R,
-        so that ‖B⁻¹x‖₁ <= ‖X x‖₁/(1 - ‖R‖₁). Coordinate by coordinate, this is not spoilt by
-        coordinates of different size, as a ball inside the polytope would be.
+        For any n vertices B, x = B(B⁻¹x) gives ‖x‖ <= ‖B⁻¹x‖₁. B⁻¹ is approximated by X with X B =
+        1 - R, so ‖B⁻¹x‖₁ <= ‖X x‖₁/(1 - ‖R‖₁). One cost per coordinate works for coordinates of
+        different size, unlike a ball inside the polytope.
         """
         n = len(self.vertices)
         B = self.vertices[:, _independent(self.vertices)]
@@ -174,11 +174,11 @@ class Hull:
 
 
 class PositiveHull(Hull):
-    """All that lies below the hull of vertices in the positive orthant, for positive matrices.
+    """Everything below the hull of vertices in the positive orthant, for nonnegative matrices.
 
     The norm of x is the least sum of weights with V c >= |x|, entry by entry. It needs far fewer
-    vertices than a norm for all of R^n: whatever is below a vertex is inside for free. The
-    downward directions -e_i are free columns; the mean of the vertices is one column more.
+    vertices than a norm on R^n, because everything below a vertex is inside. The downward
+    directions -e_i are free columns; the mean of the vertices is another column.
     """
 
     exchanges = 400
@@ -190,7 +190,7 @@ class PositiveHull(Hull):
         self.costs = np.concatenate([np.ones(m + 1), np.zeros(n)])
 
     def _start(self, points: FloatArray) -> Indices:
-        # The mean alone, made long enough, is above any point.
+        # A sufficiently large multiple of the mean is above any point.
         n, count = points.shape
         m = self.vertices.shape[1]
         tightest = np.argmax(points / self.columns[:, m, None], axis=0)
@@ -202,12 +202,12 @@ class PositiveHull(Hull):
         return super()._least(np.maximum(dual, 0.0), points)
 
     def bounds(self, basis: Indices, points: FloatArray) -> FloatArray:
-        """The sum of the weights, and as much of the mean as covers what is missing above."""
+        """The sum of the weights, and the multiple of the mean that covers the remainder."""
         n, m = self.vertices.shape
         columns, weights = self._weights(basis, points)
         paid = np.where(basis <= m, np.maximum(weights, 0.0), 0.0)
         made = np.einsum("kij,kj->ki", np.maximum(columns, 0.0), paid) * (1.0 - (n + 2) * EPS)
-        # Nothing cancels where nothing is negative: images are rounded relative to themselves.
+        # Nonnegative numbers do not cancel, so the rounding errors of images are relative.
         missing = np.maximum(points.T * (1.0 + (n + 2) * EPS) - made, 0.0)
         mean = self.columns[:, m] * (1.0 - 4.0 * EPS)
         bounds: FloatArray = paid.sum(axis=1) + (missing / mean).max(axis=1)
@@ -217,20 +217,20 @@ class PositiveHull(Hull):
         return np.zeros(1)
 
     def inner_radius(self) -> float:
-        """Where |x| <= t min w, x is below t times the mean vertex w."""
+        """If |x| <= t min w, then x is below t times the mean vertex w."""
         return float(self.vertices.mean(axis=1).min())
 
 
 def images(matrices: FloatArray, vertices: FloatArray) -> FloatArray:
-    """The images A_i v_k as columns, i the slower index."""
+    """The images A_i v_k as columns; i is the slower index."""
     return np.concatenate(list(matrices @ vertices), axis=1)
 
 
 def _independent(vertices: FloatArray) -> Indices:
-    """Columns of n vertices that are far from dependent: QR with pivoting."""
-    from scipy.linalg import qr  # here, for the sake of a fast import
+    """Columns of n well-conditioned vertices, by QR with pivoting."""
+    from scipy.linalg import qr  # imported here to keep ``import ravine`` fast
 
-    # In units that make the rows alike: the choice must not depend on the units of coordinates.
+    # Scaled to similar rows, so that the choice does not depend on the units of coordinates.
     rows = np.abs(vertices).max(axis=1)
     units = np.exp2(np.round(np.log2(np.where(rows > 0.0, rows, 1.0))))
     pivots: Indices = qr(vertices / units[:, None], mode="r", pivoting=True)[1]
@@ -238,7 +238,7 @@ def _independent(vertices: FloatArray) -> Indices:
 
 
 def leading_vectors(matrices: FloatArray, words: list[Word]) -> FloatArray:
-    """Leading eigenvectors of the words' products as columns; an ellipse of them if complex."""
+    """Leading eigenvectors of the words' products as columns; points of an ellipse if complex."""
     columns = []
     for word in words:
         values, vectors = np.linalg.eig(product(matrices, word))
@@ -255,12 +255,12 @@ def leading_vectors(matrices: FloatArray, words: list[Word]) -> FloatArray:
 
 
 class Polytope:
-    """A polytope that grows under matrices given in units of the target rate.
+    """A polytope that grows under matrices divided by the target rate.
 
-    ``kind`` is the hull of its vertices. ``closed`` says that every image of a vertex is inside;
-    ``spent`` counts the linear programs. Each vertex remembers the word that led to it. Short
-    vectors across the first ones make it a norm: growth elsewhere is slower, so that they stay
-    short or are covered.
+    ``kind`` is the hull of its vertices. ``closed`` means that every image of a vertex is inside;
+    ``spent`` counts the linear programs. Each vertex stores the word that led to it. Short vectors
+    across the first ones make it a norm: growth elsewhere is slower, so they stay short or are
+    covered.
     """
 
     def __init__(self, matrices: FloatArray, start: FloatArray, kind: type[Hull]) -> None:
@@ -270,7 +270,7 @@ class Polytope:
         self.vertices = np.empty((len(start), 0))
         self.closed = False
         self.spent = 0
-        self._words: list[Word] = []  # of each column, the letters that led to it, the last first
+        self._words: list[Word] = []  # the letters that led to each column, the last one first
         self._fresh: list[int] = []  # the columns whose images are still to be tested
         self._last_pruned = 4 * len(start)
         start = np.abs(start) if self.positive else start
@@ -295,19 +295,19 @@ class Polytope:
         self.closed = True
 
     def words(self) -> list[Word]:
-        """Endings of the words that led to the newest vertices."""
+        """Suffixes of the words that led to the newest vertices."""
         newest = self._words[-_NEWEST:]
         endings = {word[:k] for word in newest for k in range(1, len(word) + 1)}
         return sorted(endings, key=lambda word: (len(word), word))
 
     def _append(self, vector: FloatArray, word: Word = ()) -> None:
-        """Add a vertex to which a word led."""
+        """Add a vertex with its word."""
         self._words.append(word[:_LONGEST])
         self._fresh.append(self.vertices.shape[1])
         self.vertices = np.column_stack([self.vertices, vector])
 
     def _across(self, start: FloatArray) -> FloatArray:
-        """Vectors as long as the longest of ``start`` that make them a norm."""
+        """Vectors that complete ``start`` to a norm, as long as its longest one."""
         size = float(np.linalg.norm(start, axis=0).max())
         if self.positive:
             return np.full((len(start), 1), size)
@@ -316,7 +316,7 @@ class Polytope:
         return size * left[:, int(np.sum(values > _SPANS * values[0])) :]
 
     def _outside(self, points: FloatArray) -> list[int]:
-        """Indices of the images that have to become vertices."""
+        """Indices of the images that must become vertices."""
         self.spent += points.shape[1]
         sizes = self.kind(self.vertices).norms(points, _LIMIT)
         order = np.argsort(-sizes, kind="stable")

@@ -1,4 +1,4 @@
-"""Norms that bound a joint spectral radius, and what their bounds are for given matrices."""
+"""Norms that bound a joint spectral radius, and their bounds for given matrices."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ravine.theory.joint_spectral_radius.hulls import Hull, Indices, PositiveHul
 from ravine.theory.joint_spectral_radius.products import EPS, all_products, distinct
 
 _ROUNDS = 40
-"""Changes of the weights of a quadratic norm: it settles within some dozens."""
+"""Updates of the weights of a quadratic norm; it converges within a few dozen."""
 _POWER_STEPS = 12
-"""Steps of the power iteration between two of them: the weights move on before it converges."""
+"""Steps of the power iteration between two updates; it need not converge before the next one."""
 _FLAT = 1e-13
-"""Least eigenvalue, at trace 1, of a P that is still a norm in float64."""
+"""Smallest eigenvalue of a P with trace 1 that is still a norm in float64."""
 _LIFTED = 1e3 * _FLAT
-"""Multiple of the identity that is added to a flatter one."""
+"""Multiple of the identity that is added to a P with a smaller eigenvalue."""
 _EAGERNESS = 4
-"""Power of the sizes by which the weights move: smaller is slow, larger oscillates."""
+"""Exponent of the sizes in the weight updates: smaller is slow, larger oscillates."""
 
 
 Norm: TypeAlias = "PolytopeNorm | QuadraticNorm | BlockNorms | Nilpotent"
 """The norm that bounds the joint spectral radius of a set of distinct nonzero matrices.
 
-Each has a ``kind``, in words; ``bound(matrices)``, the upper bound that it proves, rounding
-included, infinite where it proves nothing; and ``ball_radii(matrices)``, the radii of balls inside
-and around the unit ball of a norm with that bound.
+Each has a ``kind``, in words; ``bound(matrices)``, the upper bound that it proves, including
+rounding, infinite if it proves nothing; and ``ball_radii(matrices)``, the radii of balls inside and
+around the unit ball of a norm with that bound.
 """
 
 
@@ -44,9 +44,9 @@ class NormProof:
     bound
         The upper bound.
     norm
-        What proves it, for the matrices D⁻¹AD, D = diag(units).
+        The norm that proves it, for the matrices D⁻¹AD, D = diag(units).
     units
-        Powers of two, so that other units round nothing.
+        Powers of two, so that the change of units causes no rounding.
     """
 
     matrices: FloatArray
@@ -60,13 +60,13 @@ class NormProof:
         return self.norm.kind
 
     def verify(self) -> bool:
-        """Compute the bound again from the matrices and the norm, without any search."""
+        """Recompute the bound from the matrices and the norm, without a search."""
         unit = power_of_two(self.matrices)
         return self.norm.bound(in_units(self.matrices / unit, self.units)) * unit <= self.bound
 
 
 def power_of_two(matrices: FloatArray) -> float:
-    """The power of two nearest to the largest entry: a unit that changes no digit."""
+    """The power of two nearest to the largest entry, a unit that causes no rounding."""
     largest = float(np.abs(matrices).max(initial=0.0))
     return float(np.exp2(np.round(np.log2(largest)))) if largest > 0.0 else 1.0
 
@@ -81,14 +81,14 @@ def in_units(matrices: FloatArray, units: FloatArray) -> FloatArray:
 class PolytopeNorm:
     """A polytope that every matrix maps into ``bound`` times itself.
 
-    Row i m + k of ``basis`` says which of the columns of the hull make the image A_i v_k (or, for
-    matrices without negative entries, are above it): no linear programme has to be solved again.
+    Row i m + k of ``basis`` lists the columns of the hull that represent the image A_i v_k (or, for
+    matrices without negative entries, are above it), so no linear program has to be solved again.
     """
 
     vertices: FloatArray
     basis: Indices
     positive: bool
-    """Whether it is the hull in the positive orthant, of matrices without negative entries."""
+    """Whether it is a hull in the positive orthant, for matrices without negative entries."""
 
     @property
     def kind(self) -> str:
@@ -97,11 +97,11 @@ class PolytopeNorm:
 
     @property
     def hull(self) -> Hull:
-        """The norm whose unit ball it is."""
+        """The norm with this unit ball."""
         return PositiveHull(self.vertices) if self.positive else Hull(self.vertices)
 
     def bound(self, matrices: FloatArray) -> float:
-        """Rebuild every image from its columns, and add the cost of the remainder."""
+        """Recompute every image from its columns, and add the cost of the remainder."""
         if self.positive and min(matrices.min(), self.vertices.min()) < 0.0:
             return np.inf
 
@@ -141,12 +141,13 @@ class QuadraticNorm:
         if scale == 0.0:
             return 0.0
 
-        # L A L⁻¹ takes two products of n terms and an inverse: n eps each, times L's condition.
+        # L A L⁻¹ needs two products of n terms and an inverse: n eps each, times the condition of
+        # L.
         rounding = 4 * len(root) * EPS * float(np.linalg.cond(root))
         norms = np.linalg.norm(all_products(moved / scale, self.length), ord=2, axis=(1, 2))
 
-        # Every factor is at most 1 long and known up to the rounding, so that the errors add up;
-        # the root and the two products of the last line round a few times more.
+        # Every factor has norm at most 1 and a known rounding error, so errors add up; the root and
+        # the two products of the last line add a few more rounding errors.
         longest = norms.max() + self.length * rounding
         return float(longest ** (1.0 / self.length) * scale * (1.0 + 8.0 * EPS))
 
@@ -165,9 +166,9 @@ class QuadraticNorm:
 def best_quadratic_norm(matrices: FloatArray) -> FloatArray:
     """A positive definite P for which the largest ‖A_i‖_P is small.
 
-    For one matrix it makes the eigenvectors orthogonal. Else it is the leading eigenmatrix of
-    X -> sum_i w_i A_iᵀ X A_i, found by power iteration; the weights move towards the matrices that
-    are largest in the norm so far.
+    For one matrix, it makes the eigenvectors orthogonal. Otherwise it is the leading eigenmatrix of
+    X -> sum_i w_i A_iᵀ X A_i, computed by power iteration; the weights move towards the matrices
+    that are largest in the current norm.
     """
     n = matrices.shape[-1]
     best = np.eye(n)
@@ -207,8 +208,8 @@ def best_quadratic_norm(matrices: FloatArray) -> FloatArray:
 def jointly_nilpotent(matrices: FloatArray) -> bool:
     """Whether every product of n matrices is zero, decided in exact arithmetic.
 
-    Of all products P of k matrices, sum P Pᵀ is zero only if every P is. No power of a nilpotent
-    matrix has a trace, and a float is a whole number in units of some power of two.
+    Over all products P of k matrices, the sum of P Pᵀ is zero only if every P is. Powers of a
+    nilpotent matrix have trace zero, and a float is an integer times a power of two.
     """
     exact = np.vectorize(Fraction, otypes=[object])(matrices)
     unit = max((number.denominator for number in exact.flat), default=1)
@@ -230,21 +231,21 @@ class Nilpotent:
     kind = "every long product is zero"
 
     def bound(self, matrices: FloatArray) -> float:
-        """Zero, decided in exact rational arithmetic."""
+        """Return zero, decided in exact rational arithmetic."""
         return 0.0 if jointly_nilpotent(matrices) else np.inf
 
     def ball_radii(self, matrices: FloatArray) -> tuple[float, float]:
-        """Any norm serves for zero matrices, no single norm for others."""
+        """Any norm works for zero matrices, and no single norm for others."""
         return 1.0, np.inf if matrices.any() else 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class BlockNorms:
-    """Matrices that are block upper triangular in an orthogonal ``basis``, a norm for each block.
+    """Matrices that are block upper triangular in an orthogonal ``basis``, with a norm per block.
 
-    What is left below the blocks is charged for: with C_ii the bound of block i and C_ij a bound
-    of the blocks (i, j) from the norm of block j to that of block i, the joint spectral radius is
-    at most the Perron root of C, which is the largest C_ii when nothing is left below.
+    Entries below the blocks are included: with C_ii the bound of block i and C_ij a bound of the
+    blocks (i, j) from the norm of block j to that of block i, the joint spectral radius is at most
+    the Perron root of C, which is the largest C_ii if the entries below are zero.
     """
 
     basis: FloatArray
@@ -259,18 +260,18 @@ class BlockNorms:
 
     @property
     def exact(self) -> bool:
-        """Whether the basis is a permutation, which moves entries without rounding."""
+        """Whether the basis is a permutation, which causes no rounding."""
         return bool(np.all((self.basis == 0.0) | (self.basis == 1.0)))
 
     def parts(self, matrices: FloatArray) -> tuple[FloatArray, list[slice], list[FloatArray]]:
-        """The matrices in the basis, where each block is, and the diagonal blocks."""
+        """The matrices in the basis, the position of each block, and the diagonal blocks."""
         moved = self.basis.T @ matrices @ self.basis
         ends = np.cumsum(self.sizes)
         places = [slice(end - size, end) for end, size in zip(ends, self.sizes, strict=True)]
         return moved, places, [np.ascontiguousarray(moved[:, place, place]) for place in places]
 
     def bound(self, matrices: FloatArray) -> float:
-        """Perron root of the matrix of block norms, from above."""
+        """Upper bound of the Perron root of the matrix of block norms."""
         moved, places, blocks = self.parts(matrices)
         blocks = [block[distinct(block)] for block in blocks]
         bounds = [norm.bound(block) for norm, block in zip(self.norms, blocks, strict=True)]
@@ -295,5 +296,5 @@ class BlockNorms:
         return float(np.max(C @ weights / weights)) * (1.0 + 16.0 * EPS)
 
     def ball_radii(self, matrices: FloatArray) -> tuple[float, float]:
-        """The norm is a limit of norms, with no unit ball of its own."""
+        """The norm is a limit of norms and has no unit ball."""
         return 1.0, np.inf

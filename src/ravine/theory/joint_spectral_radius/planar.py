@@ -1,16 +1,16 @@
 """The joint spectral radius of two real 2x2 matrices, by an invariant polygon.
 
 Points of the plane are complex numbers. A real matrix is a pair of them: it maps z to u z + v z̄,
-its norm is |u| + |v|, its trace 2 Re u, its determinant |u|² - |v|². ``pair`` holds u, v of the
+its norm is |u| + |v|, its trace 2 Re u, its determinant |u|² - |v|². ``pair`` contains u, v of the
 first matrix and u, v of the second. A word is a list of letters 0 and 1 in the order in which the
 matrices act.
 
-A polygon starts from the leading eigenvector of the best product so far and takes in its own
-images under both matrices, divided by a rate. When no image is outside, both matrices
-have norm at most that rate in the norm whose unit ball it is. A node remembers its parent and the
-letter that led to it: a polygon that does not close points by its own history at a product that
-grows faster than the one it was started with. The general polytopes of this package do the same
-in any dimension; polygons take microseconds, which a map of the plane needs.
+A polygon starts from the leading eigenvector of the best product so far and is extended by its
+images under both matrices, divided by a rate. If no image is outside, both matrices have norm at
+most that rate in the norm with this unit ball. A node stores its parent and the letter that led to
+it: if a polygon does not close, its history shows a product that grows faster than the one it
+started from. The general polytopes of this package do the same in any dimension; polygons take
+microseconds, which a map of the plane needs.
 
 Python runs ``bracket_pair`` for a handful of pairs, and ``compiled_sweep`` compiles the same source
 for a map.
@@ -37,36 +37,36 @@ EPS = 2.0**-52
 _DEPTH = 10
 """Longest word of the first search."""
 _LONGEST = 200
-"""Longest word that the history of a polygon is searched for."""
+"""Longest word that is searched in the history of a polygon."""
 _NODES = 3000
-"""Most nodes of one polygon."""
+"""Maximum number of nodes of one polygon."""
 _INSIDE = 1.0 + 1e-12
 """Norm up to which an image counts as inside: the excess is charged for at the end."""
 _CLOSE = 1e-11
-"""Relative width at which nothing is left to gain."""
+"""Relative width at which the search ends."""
 _ATTEMPTS = 40
-"""Polygons that are tried; a dozen is the rule."""
+"""Maximum number of polygons; a dozen is typical."""
 _EXACT_ATTEMPTS = 12
-"""Polygons after which a better product is no longer tried first at its own radius."""
+"""Number of polygons after which a better product is not tried first at its own radius."""
 _LONGER = 1e-12
-"""Relative excess that a longer word needs: one that repeats a shorter one must not win."""
+"""Relative excess that a longer word needs, so that a repetition of a shorter one does not win."""
 _BETTER = 1e-9
 """Relative excess that a product from a polygon's history needs."""
 _ELLIPSE = 32
-"""Points on half of the ellipse that a matrix with complex eigenvalues keeps."""
+"""Number of points on half of the invariant ellipse of a matrix with complex eigenvalues."""
 _SHORT = 1e-3
-"""Length of the vector across the first eigenvector, in units of it, that makes it a polygon."""
+"""Length of the vector across the first eigenvector, relative to it, that completes a polygon."""
 
 
 def as_complex(matrices: FloatArray) -> ComplexArray:
-    """The pairs u, v of real 2x2 matrices, in a last axis instead of their two."""
+    """The pairs u, v of real 2x2 matrices, in a last axis."""
     a, b, c, d = (matrices[..., i, j] for i in range(2) for j in range(2))
     pairs = np.stack([a + d + 1j * (c - b), a - d + 1j * (c + b)], axis=-1)
     return np.asarray(0.5 * pairs, np.complex128)
 
 
 def cross(a: complex, b: complex) -> float:
-    """Cross product: positive when b is ahead of a, anticlockwise by less than half a turn."""
+    """Cross product, positive if b is ahead of a, anticlockwise by less than half a turn."""
     return a.real * b.imag - a.imag * b.real
 
 
@@ -76,12 +76,12 @@ def square(a: complex) -> float:
 
 
 def size(a: complex) -> float:
-    """|a|, in half the time of ``abs``, which minds overflow."""
+    """|a|, in half the time of ``abs``, which avoids overflow."""
     return math.sqrt(a.real * a.real + a.imag * a.imag)
 
 
 def upper(z: complex) -> complex:
-    """The one of z and -z that lies in the upper half plane."""
+    """Either z or -z, whichever lies in the upper half plane."""
     if z.imag < 0.0 or (z.imag == 0.0 and z.real < 0.0):
         return -z
 
@@ -105,9 +105,9 @@ def times(a: complex, b: complex, u: complex, v: complex) -> tuple[complex, comp
 def certain_pair_radius(pair: Sequence[complex], word: list[int]) -> float:
     """Lower bound of rho(product)^(1/length) that allows for rounding.
 
-    The error of the product is at most the sum over its factors of (the rounding made there, and
-    in u and v themselves) times the norm of the rest. The radius is at least |Re u|, and the
-    root of the determinant; where the eigenvalues are surely real it is |Re u| + √(|v|² - Im² u).
+    The error of the product is at most the sum over its factors of the rounding error there (and in
+    u and v) times the norm of the rest. The radius is at least |Re u|, and at least the root of the
+    determinant; if the eigenvalues are certainly real, it is |Re u| + √(|v|² - Im² u).
     """
     before = [0.0 for _ in word]
     u, v = 1.0 + 0.0j, 0.0j
@@ -136,11 +136,11 @@ def certain_pair_radius(pair: Sequence[complex], word: list[int]) -> float:
 
 
 def short_word(pair: Sequence[complex]) -> tuple[float, list[int]]:
-    """The largest radius per factor of the words up to ``_DEPTH``, and the word.
+    """The largest radius per factor among words up to ``_DEPTH``, and the word.
 
-    A prefix is followed while its norm exceeds the best radius so far, to the power of its
-    length: every maximal product has a rotation all of whose prefixes do. The letters of a word
-    are the bits of its code.
+    A prefix is followed while its norm exceeds the best radius so far to the power of its length:
+    every maximal product has a rotation whose prefixes all do. The letters of a word are the bits
+    of its code.
     """
     best = 0.0
     best_code = 0
@@ -173,7 +173,7 @@ def short_word(pair: Sequence[complex]) -> tuple[float, list[int]]:
 def leading_vectors(pair: Sequence[complex], word: list[int]) -> list[complex]:
     """The leading eigenvector of a word's product and a short vector across it.
 
-    For complex eigenvalues it is half of the ellipse that the product turns into itself.
+    For complex eigenvalues: points on half of the product's invariant ellipse.
     """
     u, v = 1.0 + 0.0j, 0.0j
     for letter in word:
@@ -188,7 +188,7 @@ def leading_vectors(pair: Sequence[complex], word: list[int]) -> list[complex]:
         points = [complex(math.cos(t), math.sin(t)) for t in turns]
         return [z + b * z.conjugate() for z in points]
 
-    # v z̄ = c̄ z with |c| = |v|: z halves the angle between v and c. The longer of two forms.
+    # v z̄ = c̄ z with |c| = |v|: z bisects the angle between v and c. The longer of two forms.
     c = complex(math.copysign(math.sqrt(disc), u.real), u.imag)
     z = v + c if square(v + c) >= square(v - c) else 1.0j * (v - c)
     length = size(z)
@@ -197,7 +197,7 @@ def leading_vectors(pair: Sequence[complex], word: list[int]) -> list[complex]:
 
 
 def place(points: list[complex], hull: list[int], z: complex) -> int:
-    """How many vertices of the half polygon are not ahead of z, itself in the upper half."""
+    """Number of vertices of the half polygon that are not ahead of z in the upper half plane."""
     low = 0
     high = len(hull)
     while low < high:
@@ -211,7 +211,7 @@ def place(points: list[complex], hull: list[int], z: complex) -> int:
 
 
 def vertex(points: list[complex], hull: list[int], k: int) -> complex:
-    """Vertex k of the whole polygon: past either end of the half are the negatives."""
+    """Vertex k of the whole polygon; beyond either end of the half are the negatives."""
     if 0 <= k < len(hull):
         return points[hull[k]]
 
@@ -219,10 +219,10 @@ def vertex(points: list[complex], hull: list[int], k: int) -> complex:
 
 
 def edge_at(points: list[complex], hull: list[int], z: complex) -> tuple[complex, complex]:
-    """The edge that z, itself in the upper half, points at: its first vertex and its direction.
+    """The edge in the direction of z in the upper half plane: its first vertex and its direction.
 
-    From a along e, z = s a + t (a + e) with s, t >= 0 has the polygon norm s + t, which is the
-    quotient (z x e)/(a x e) of cross products.
+    From a along e, z = s a + t (a + e) with s, t >= 0 has the polygon norm s + t, the quotient (z x
+    e)/(a x e) of cross products.
     """
     k = place(points, hull, z)
     a = vertex(points, hull, k - 1)
@@ -230,11 +230,11 @@ def edge_at(points: list[complex], hull: list[int], z: complex) -> tuple[complex
 
 
 def add(points: list[complex], alive: list[int], hull: list[int], node: int) -> None:
-    """Make ``node``, so far outside, a vertex; drop the vertices that it covers."""
+    """Make ``node``, which is outside, a vertex; drop the vertices that it covers."""
     z = points[node]
     k = place(points, hull, z)
     hull.insert(k, node)
-    # On either side, a neighbour that lies under the edge from the new vertex to the next is gone.
+    # On both sides, drop neighbours below the edge from the new vertex to the next one.
     for step in (1, -1):
         while len(hull) > 2:
             near = vertex(points, hull, k + step) - z
@@ -252,7 +252,7 @@ def add(points: list[complex], alive: list[int], hull: list[int], node: int) -> 
 def grow(
     pair: list[complex], start: list[complex], limit: int
 ) -> tuple[list[complex], list[int], list[int], list[int], bool]:
-    """Grow a polygon until it contains its images under both matrices, or ``limit`` nodes.
+    """Grow a polygon until it contains its images under both matrices, or has ``limit`` nodes.
 
     Returns the nodes, the parent of each, the letter that led to it, the nodes that are vertices
     in the upper half plane by angle, and whether the polygon closed.
@@ -285,7 +285,7 @@ def grow(
 
 
 def polygon_norm(pair: Sequence[complex], points: list[complex], hull: list[int]) -> float:
-    """The larger norm of the two matrices in the polygon's norm, rounding included."""
+    """The larger norm of the two matrices in the polygon's norm, including rounding."""
     largest = 0.0
     for node in hull:
         z = points[node]
@@ -307,7 +307,7 @@ def learn(
 ) -> tuple[float, list[int]]:
     """The best product among the words that led to the vertices, if it beats ``best``.
 
-    From every vertex back through its parents, each ending of the word that led to it is tried.
+    For every vertex, back through its parents, each suffix of its word is tried.
     """
     last = 0
     length = 0
@@ -339,17 +339,17 @@ def learn(
 def bracket_pair(
     pair: Sequence[complex], ceiling: float, tolerance: float
 ) -> tuple[float, float, list[int], list[complex]]:
-    """Lower bound, upper bound, best word, and vertices of half the best polygon that closed.
+    """Lower bound, upper bound, best word, and vertices of half the best closed polygon.
 
-    ``ceiling`` is a known upper bound whose inverse is finite. The search stops when the bounds
-    agree to rounding, else when they agree to ``tolerance``, else when the attempts are used up.
+    ``ceiling`` is a known upper bound with a finite inverse. The search stops when the bounds agree
+    to rounding or ``tolerance``, or when the attempts are used up.
     """
     best, word = short_word(pair)
     lower = certain_pair_radius(pair, word)
     highest = ceiling
     vertices = [0.0j for _ in range(0)]
 
-    # First at the candidate's own radius: a real leading eigenvector often closes exactly.
+    # First at the candidate's own radius: with a real leading eigenvector it often closes exactly.
     slack = 0.0
     too_small = 0.0
     for attempt in range(_ATTEMPTS if best > 0.0 else 0):
@@ -359,7 +359,7 @@ def bracket_pair(
         if best * (1.0 + slack) >= highest:
             slack = 0.5 * (too_small + highest / best - 1.0)
 
-        # What closes exactly closes soon.
+        # A polygon that closes exactly does so soon.
         limit = _NODES // 4 if slack == 0.0 else _NODES
         scaled = [entry / (best * (1.0 + slack)) for entry in pair]
         points, parent, letters, hull, closed = grow(scaled, leading_vectors(pair, word), limit)
@@ -385,7 +385,7 @@ def bracket_pair(
 
 
 def sweep(pairs: Any, tolerance: float, lower: Any, upper: Any) -> None:
-    """Bracket every row of ``pairs``, scaled so that 1 is an upper bound, into two arrays."""
+    """Bracket every row of ``pairs``, scaled to the upper bound 1, and write two arrays."""
     for n in range(len(pairs)):
         pair = [pairs[n, 0], pairs[n, 1], pairs[n, 2], pairs[n, 3]]
         lower[n], upper[n], _, _ = bracket_pair(pair, 1.0, tolerance)
@@ -393,7 +393,7 @@ def sweep(pairs: Any, tolerance: float, lower: Any, upper: Any) -> None:
 
 @cache
 def compiled_sweep() -> Callable[..., None]:
-    """``sweep`` as machine code that releases the interpreter lock; numba is imported here."""
+    """``sweep`` compiled to release the interpreter lock; numba is imported here."""
     from numba.extending import register_jitable
 
     small: list[Callable[..., object]] = [

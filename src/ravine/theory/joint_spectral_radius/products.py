@@ -1,4 +1,4 @@
-"""Products of a finite set of matrices: their radii, and the search for the largest."""
+"""Products of a finite set of matrices: their radii, and the search for the largest one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ EPS = float(np.finfo(np.float64).eps)
 _TIE = 1e-11
 """Relative difference up to which two radii per factor count as equal."""
 _LONGER = 1e-12
-"""Relative excess over the best radius that lets a prefix live: less is rounding."""
+"""Relative excess over the best radius that keeps a prefix; less is rounding."""
 _AROUND = 16
-"""Points of a circle at which singular values are looked at."""
+"""Number of points on a circle at which singular values are computed."""
 _WIDEN = 1.4
-"""How many times wider each circle is than the one before."""
+"""Ratio of the radii of successive circles."""
 
 Word = tuple[int, ...]
 """Indices in the order in which the matrices are written: matrices[i] @ matrices[j] @ ..."""
@@ -39,8 +39,8 @@ def radii(products: FloatArray) -> FloatArray:
 def certain_radius(matrices: FloatArray, word: Word) -> float:
     """Lower bound of rho(product)^(1/length) that allows for rounding.
 
-    The error of the product is the sum over its factors of (the rounding made there) times the
-    norm of the rest; how far it moves the leading eigenvalue is for ``_shift`` to say.
+    The error of the product is the sum over its factors of the rounding error there times the norm
+    of the rest; ``_shift`` bounds its effect on the leading eigenvalue.
     """
     n = matrices.shape[-1]
     if n == len(word) == 1:
@@ -55,8 +55,8 @@ def certain_radius(matrices: FloatArray, word: Word) -> float:
     for factor in factors:
         left.append(left[-1] @ factor)
 
-    # A product of n terms an entry errs by (n + 2) eps of the sizes; the factors to its right carry
-    # that on. The first factor meets the identity and is not rounded.
+    # A product with n terms per entry has an error of (n + 2) eps times the sizes, which the
+    # factors to its right propagate. The first factor multiplies the identity and is not rounded.
     error = 0.0
     rest = np.eye(n)
     for before, factor in zip(reversed(left[1:-1]), reversed(factors[1:]), strict=True):
@@ -66,7 +66,9 @@ def certain_radius(matrices: FloatArray, word: Word) -> float:
 
     matrix = left[-1]
     norm = float(np.linalg.norm(matrix))
-    error += 4 * n * EPS * norm  # of the computed eigenvalues: those of a matrix so far away
+    error += (
+        4 * n * EPS * norm
+    )  # of the computed eigenvalues, which are those of a matrix this far away
 
     values = np.linalg.eigvals(matrix)
     lead = values[int(np.argmax(np.abs(values)))]
@@ -77,11 +79,11 @@ def certain_radius(matrices: FloatArray, word: Word) -> float:
 
 
 def _shift(matrix: FloatArray, value: complex, error: float) -> float:
-    """How far a perturbation of norm ``error`` can move the eigenvalue ``value``.
+    """Bound on the change of the eigenvalue ``value`` by a perturbation of norm ``error``.
 
-    A circle on which the least singular value of matrix - z exceeds the error keeps as many
-    eigenvalues inside as before. Circles are tried from the smallest up; at sixteen points each
-    the singular value must exceed twice the error. Infinite if no circle short of zero will do.
+    If the smallest singular value of matrix - z exceeds the error on a circle, the number of
+    eigenvalues inside does not change. Circles are tried from the smallest up; at sixteen points
+    each, the singular value must exceed twice the error. Infinite if no circle before zero works.
     """
     n = len(matrix)
     points = np.exp(2j * np.pi * np.arange(_AROUND) / _AROUND)[:, None, None] * np.eye(n)
@@ -96,7 +98,7 @@ def _shift(matrix: FloatArray, value: complex, error: float) -> float:
 
 
 def smallest_rotation(word: Word) -> Word:
-    """The first of the word's cyclic rotations, its repetitions removed."""
+    """The first of the word's cyclic rotations, without repetitions."""
     length = len(word)
     for period in range(1, length + 1):
         if length % period == 0 and word == word[:period] * (length // period):
@@ -109,10 +111,10 @@ def smallest_rotation(word: Word) -> Word:
 def best_words(
     matrices: FloatArray, *, depth: int = 14, beam: int = 256, work: int = 6000
 ) -> tuple[float, list[Word]]:
-    """Largest rho(product)^(1/length) found by branch and bound, and the words that attain it.
+    """Largest rho(product)^(1/length) by branch and bound, and the words that attain it.
 
     A prefix is followed while its norm, to the power one over its length, exceeds the best radius
-    so far: every maximal product has a rotation all of whose prefixes do. Each level keeps the
+    so far: every maximal product has a rotation whose prefixes all do. Each level keeps the
     ``beam`` largest prefixes.
     """
     count = len(matrices)

@@ -1,4 +1,4 @@
-"""The joint spectral radius of a finite set of real matrices: a bracket with its proof."""
+"""The joint spectral radius of a finite set of real matrices: a bracket with a proof."""
 
 from __future__ import annotations
 
@@ -22,33 +22,32 @@ from ravine.theory.joint_spectral_radius.products import Word, certain_radius, d
 from ravine.theory.joint_spectral_radius.search import Answer, irreducible
 
 _EXACT = 1e-10
-"""Relative width up to which both bounds count as the same number."""
+"""Largest relative width at which both bounds count as equal."""
 _LEAVES = 1e-11
-"""Share of the matrices' size that may leave a subspace that counts as invariant."""
+"""Relative size of the part that may leave a subspace that counts as invariant."""
 _TRIALS = 3
-"""Random elements of the algebra: each fails with probability zero, and rounding may help it."""
+"""Number of random elements of the algebra: each fails with probability zero, or by rounding."""
 _NEW = 1e-6
-"""Share of a vector outside a space that makes it a new direction and not an error of one."""
+"""Share of a vector outside a space at which it is a new direction and not a rounding error."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointSpectralRadius(Bracket):
-    """A bracket of the joint spectral radius, with what proves each end.
+    """A bracket of the joint spectral radius, with a proof of each end.
 
     Attributes
     ----------
     lower, upper
-        The bounds, rounding allowed for.
+        The bounds, including rounding errors.
     product
         Indices i, j, ... of the product ``matrices[i] @ matrices[j] @ ...`` whose spectral radius,
-        to the power one over its length, is ``lower`` (up to what was taken off for rounding).
+        to the power one over its length, is ``lower`` (up to the margin for rounding).
     proof
-        What proves ``upper``: ``proof.kind`` says it in words, ``proof.verify()`` computes it
-        again.
+        The proof of ``upper``: ``proof.kind`` describes it, ``proof.verify()`` recomputes it.
     exhausted
         Whether the budget ended before the tolerance was reached.
     tolerance
-        The relative width that was aimed at.
+        The requested relative width.
     """
 
     product: Word
@@ -71,28 +70,28 @@ def joint_spectral_radius(
 ) -> JointSpectralRadius:
     """Bracket the joint spectral radius: the largest growth per step of products in any order.
 
-    lim over k of max ‖A_{i_1} ... A_{i_k}‖^(1/k), the rate of the switched system x⁺ = A_i x under
-    the worst switching; below 1 the system is stable whatever the switching does.
+    It is lim over k of max ‖A_{i_1} ... A_{i_k}‖^(1/k), the rate of the switched system x⁺ = A_i x
+    under the worst switching; below 1, the system is stable under any switching.
 
-    Zero matrices and repetitions up to sign are dropped. Sets whose long products all vanish are
+    Zero matrices and repetitions up to sign are dropped. Sets whose long products are all zero are
     recognised in exact arithmetic, and give 0. Common invariant subspaces split the set into
-    blocks, each in units that balance it. For each block a branch and bound over products in a
-    good quadratic norm proposes a product for the lower bound, and a polytope grown from its
-    leading eigenvector proves the upper bound; where the polytope closes at the product's own
-    radius the two agree to rounding. Otherwise the polytope is grown for a slightly larger rate,
-    as close as the budget allows. Matrices without negative entries have polytopes of the positive
-    orthant. A larger budget continues where a smaller one stopped.
+    blocks, each in balanced units. For each block, a branch and bound over products in a good
+    quadratic norm proposes a product for the lower bound, and a polytope grown from its leading
+    eigenvector proves the upper bound; if the polytope closes at the product's own radius, the two
+    agree to rounding. Otherwise the polytope is grown for a slightly larger rate, as close as the
+    budget allows. Matrices without negative entries use polytopes of the positive orthant. A larger
+    budget continues where a smaller one stopped.
 
     Parameters
     ----------
     matrices
         One or more real square matrices of one size: a stack of shape (m, n, n) or a sequence.
-        Made for n up to about 8; without negative entries for n up to about 20.
+        Practical for n up to about 8; without negative entries, for n up to about 20.
     tolerance
-        Relative width to aim at, between 1e-12 and 1.
+        Target relative width, between 1e-12 and 1.
     budget
-        Linear programs of size n to spend, at least 1; a few thousand a second. When they are
-        used up, the best bracket so far is returned with ``exhausted`` set.
+        Maximum number of linear programs of size n, at least 1; a few thousand take a second. If
+        they are used up, the best bracket so far is returned with ``exhausted`` set.
 
     Examples
     --------
@@ -108,7 +107,7 @@ def joint_spectral_radius(
         raise Refusal("tolerance", "between 1e-12 and 1", f"{goal:g}", "e.g. tolerance=1e-6")
 
     allowed = whole("budget", budget, 1, remedy="give a number of linear programs, e.g. 10000")
-    # In units of powers of two nothing overflows, and no digit changes.
+    # Units of powers of two prevent overflow without rounding.
     unit = power_of_two(stack)
     kept = distinct(stack)
     groups = coordinate_blocks(stack)
@@ -145,7 +144,7 @@ def _checked(matrices: npt.ArrayLike | Sequence[npt.ArrayLike]) -> FloatArray:
 def _bracket(
     stack: FloatArray, groups: list[npt.NDArray[np.intp]], goal: float, budget: int
 ) -> Answer:
-    """Drop repetitions, split along groups of coordinates and hidden subspaces, and search."""
+    """Drop repetitions, split along groups of coordinates and invariant subspaces, and search."""
     kept = distinct(stack)
     matrices = stack[kept]
     if kept.size == 0 or jointly_nilpotent(matrices):
@@ -162,7 +161,7 @@ def _bracket(
 
 def _connected(matrices: FloatArray, goal: float, budget: int) -> Answer:
     """Bracket a set that no permutation splits."""
-    # Splitting mixes coordinates, and matrices without negative entries are worth more whole.
+    # Splitting mixes coordinates; matrices without negative entries are better kept whole.
     whole = None
     if len(matrices) == 1 or bool((matrices >= 0.0).all()):
         whole = irreducible(matrices, goal, budget)
@@ -177,7 +176,7 @@ def _connected(matrices: FloatArray, goal: float, budget: int) -> Answer:
     if split.within(goal):
         return split
 
-    # What is left below the blocks may cost more than they save.
+    # The entries below the blocks may cost more than the blocks save.
     whole = whole or irreducible(matrices, goal, budget)
     lower, word = max((answer.lower, answer.word) for answer in (split, whole))
     best = min((split, whole), key=lambda answer: answer.upper)
@@ -187,12 +186,12 @@ def _connected(matrices: FloatArray, goal: float, budget: int) -> Answer:
 def _split(
     matrices: FloatArray, basis: FloatArray, sizes: list[int], goal: float, budget: int
 ) -> Answer:
-    """Bracket every diagonal block of the matrices in a basis, and put the brackets together."""
+    """Bracket every diagonal block of the matrices in a basis, and combine the brackets."""
     blocks = BlockNorms(basis, tuple(sizes), ()).parts(matrices)[2]
     answers = [_bracket(block, [], goal, budget) for block in blocks]
     norm = BlockNorms(basis, tuple(sizes), tuple(answer.norm for answer in answers))
     upper = norm.bound(matrices)
-    # A permutation rounds nothing: the product of a block has its radius in the whole, too.
+    # A permutation causes no rounding: the product of a block has the same radius in the whole.
     lower, word = max(
         (answer.lower if norm.exact else certain_radius(matrices, answer.word), answer.word)
         for answer in answers
@@ -202,10 +201,10 @@ def _split(
 
 
 def balanced_units(matrices: FloatArray) -> FloatArray:
-    """Powers of two d for which the matrices D⁻¹AD, D = diag(d), have rows and columns alike.
+    """Powers of two d for which the matrices D⁻¹AD, D = diag(d), have balanced rows and columns.
 
-    The joint spectral radius does not depend on units, but quadratic norms, thresholds and
-    rounding do. Powers of two change no digit.
+    The joint spectral radius does not depend on units, but quadratic norms, thresholds and rounding
+    errors do. Powers of two cause no rounding.
     """
     from scipy.linalg import matrix_balance  # here, for the sake of a fast import
 
@@ -251,19 +250,19 @@ def triangular_basis(
 
 
 def invariant_subspace(matrices: FloatArray, generator: np.random.Generator) -> FloatArray | None:
-    """Orthonormal basis of a common invariant subspace, or None where none is seen.
+    """Orthonormal basis of a common invariant subspace, or None if none is detected.
 
-    A random element of the algebra has, with probability one, an eigenvector (or a complex pair)
-    in a proper invariant subspace if there is one; spinning it under the matrices gives the
-    subspace, which counts when what leaves it is near rounding. The caller pays for what leaves:
-    nothing is taken for zero.
+    If there is a proper invariant subspace, a random element of the algebra has, with probability
+    one, an eigenvector (or a complex pair) in it. Applying the matrices to it repeatedly gives the
+    subspace, which is accepted if the part that leaves it is near rounding. The caller includes
+    this part in its bound; it is not taken as zero.
     """
     n = matrices.shape[-1]
     scale = float(np.max(np.linalg.norm(matrices, axis=(1, 2))))
     count = len(matrices)
 
     for _ in range(_TRIALS):
-        # A sum alone may have invariant subspaces that the set has not; a product breaks them.
+        # A sum may have invariant subspaces that the set does not have; a product breaks them.
         first, second, third = np.tensordot(generator.normal(size=(3, count)), matrices, 1) / scale
         values, vectors = np.linalg.eig(first + second @ third)
 
@@ -283,7 +282,7 @@ def invariant_subspace(matrices: FloatArray, generator: np.random.Generator) -> 
 
 
 def _spin(matrices: FloatArray, start: FloatArray) -> FloatArray:
-    """Orthonormal basis of the smallest space that holds ``start`` and is nearly invariant."""
+    """Orthonormal basis of the smallest nearly invariant space that contains ``start``."""
     n = matrices.shape[-1]
     basis = np.empty((n, 0))
     queue = list(start.T)
@@ -291,7 +290,7 @@ def _spin(matrices: FloatArray, start: FloatArray) -> FloatArray:
         vector = queue.pop(0)
         size = float(np.linalg.norm(vector))
 
-        # Twice is enough: what the first projection leaves by rounding, the second removes.
+        # Twice is enough: the second projection removes the rounding error of the first.
         for _ in range(2):
             vector = vector - basis @ (basis.T @ vector)
 

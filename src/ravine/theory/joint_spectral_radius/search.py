@@ -1,4 +1,4 @@
-"""The bracket of one irreducible set: products from below, norms from above, in turns."""
+"""The bracket of an irreducible set: products from below and norms from above, alternately."""
 
 from __future__ import annotations
 
@@ -33,19 +33,20 @@ from ravine.theory.joint_spectral_radius.products import (
 _ROUNDING = 1e-12
 """Relative width at which nothing is left to gain."""
 _FIRST_SLACK = 0.02
-"""How far above the product's own radius a polytope is grown that did not close at it."""
+"""Relative rate above the product's own radius for a polytope that did not close at it."""
 _FIRST_ALLOTMENT = 300
-"""Linear programs for the first polytope; every one that does not close doubles it."""
+"""Linear programs for the first polytope; the number doubles after every one that does not
+close."""
 _ROUNDS = 60
-"""Polytopes at most: the allotments end the search long before."""
+"""Maximum number of polytopes; the budget ends the search long before."""
 _EXACT_ATTEMPTS = 16
 """Polytopes after which a better product is no longer tried first at its own radius."""
 _STARTS = 4
-"""Products of equal radius whose eigenvectors start a polytope together."""
+"""Maximum number of products of equal radius whose eigenvectors start a polytope together."""
 _WIDEST = 3000
-"""Most vertices of an unfinished polytope that is still worth a bound."""
+"""Maximum number of vertices of an unfinished polytope that is used for a bound."""
 _PRODUCTS = 4096
-"""Products whose norms are all computed where nothing else reached the tolerance."""
+"""Maximum number of products whose norms are all computed if nothing else reached the tolerance."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,12 @@ class Answer:
 def irreducible(matrices: FloatArray, goal: float, budget: int) -> Answer:
     """Bracket a set without common invariant subspace.
 
-    The search is the same for every budget up to where the budget ends it, and keeps the best of
-    what it has seen: a larger budget never gives a wider bracket.
+    The search is the same for every budget until the budget ends it, and keeps the best result so
+    far, so a larger budget never gives a wider bracket.
     """
     unit = power_of_two(matrices)
     search = _Search(matrices / unit, goal, budget)
-    # The norm in which the eigenvectors of a single matrix are orthogonal is the best there is.
+    # For a single matrix, the norm in which its eigenvectors are orthogonal is optimal.
     exhausted = len(matrices) > 1 and not search.run()
     if exhausted:
         search.try_longer_products()
@@ -81,7 +82,7 @@ def irreducible(matrices: FloatArray, goal: float, budget: int) -> Answer:
 
 
 class _Search:
-    """Candidates and polytopes for one irreducible set, in coordinates where P is the identity."""
+    """Candidates and polytopes for an irreducible set, in coordinates where P is the identity."""
 
     def __init__(self, matrices: FloatArray, goal: float, budget: int) -> None:
         self.matrices = matrices
@@ -103,7 +104,7 @@ class _Search:
         self._raise_lower()
 
     def run(self) -> bool:
-        """Alternate between growing a polytope and learning a better product from its growth.
+        """Alternate between growing a polytope and finding a better product from its growth.
 
         Returns whether the tolerance was reached.
         """
@@ -115,7 +116,8 @@ class _Search:
         for attempt in range(_ROUNDS):
             if self._reached(slack):
                 return True
-            # Never a part of an allotment: a smaller budget must not see what a larger one skips.
+            # Never a part of an allotment, so that a smaller budget does not try what a larger one
+            # skips.
             if self.left < self.allotment:
                 break
             ceiling = self.upper / self.best - 1.0
@@ -140,24 +142,24 @@ class _Search:
         return self._reached(self.goal)
 
     def try_longer_products(self) -> None:
-        """See whether the norms of all products of some length give a better bound."""
+        """Check whether the norms of all products of some length give a better bound."""
         length = int(np.log(_PRODUCTS) / np.log(len(self.matrices)))
         if length > 1:
             self._keep(QuadraticNorm(self.P, length))
 
     def _try_polygon(self) -> None:
-        """Two 2x2 matrices: polygons need no linear programs and cost nothing of the budget."""
+        """Two 2x2 matrices: polygons need no linear programs, so they cost no budget."""
         pair = as_complex(self.matrices).ravel().tolist()
-        # Above the ceiling, so that a polygon is grown even if the ceiling is the answer.
+        # Above the ceiling, so that a polygon is grown even if the ceiling is the result.
         word, points = bracket_pair(pair, self.upper * (1.0 + 1e-9), self.goal)[2:]
-        # Polygons name the matrices in the order in which they act, products as written.
+        # Polygons list the matrices in the order in which they act, products in written order.
         self._learn([tuple(reversed(word))])
         if points:
             vertices = np.stack([np.real(points), np.imag(points)])
             self._keep(self._polytope_norm(vertices if self.positive else self.root @ vertices))
 
     def _smaller(self, slack: float, too_small: float) -> tuple[float, float]:
-        """Next slack after one that closed, and the largest that did not."""
+        """The next slack, from the smallest that closed and the largest that did not."""
         # The product's own radius again, with at least twice the allotment of the last attempt.
         if slack > 0.0 and self.allotment >= 2 * self.tried_exactly and self._first_slack() == 0.0:
             return 0.0, 0.0
@@ -170,7 +172,7 @@ class _Search:
         if between >= 1.2 * too_small:
             return between, too_small
 
-        # As close as it gets with this allotment: the one that did not close, with a larger one.
+        # No closer with this allotment: try the one that did not close with a larger allotment.
         self.allotment *= 2
         return too_small, 0.0
 
@@ -179,7 +181,7 @@ class _Search:
         return width <= _ROUNDING * self.lower or (slack > 0.0 and width <= self.goal * self.lower)
 
     def _first_slack(self) -> float:
-        """Zero, for a polytope at the product's own radius, unless its eigenvalue is complex."""
+        """Zero (a polytope at the product's own radius) unless its eigenvalue is complex."""
         values = np.linalg.eigvals(product(self.moved, self.word))
         lead = values[np.argmax(np.abs(values))]
         return 0.0 if abs(lead.imag) <= 1e-12 * abs(lead) else _FIRST_SLACK
@@ -199,12 +201,12 @@ class _Search:
         return polytope
 
     def _polytope_norm(self, vertices: FloatArray) -> PolytopeNorm:
-        """The norm of a polytope, with the columns that make the images of its vertices."""
+        """The norm of a polytope, with the columns that represent the images of its vertices."""
         if self.positive:
             basis = PositiveHull(vertices).bases(images(self.matrices, vertices))
             return PolytopeNorm(vertices, basis, positive=True)
 
-        # The same programs in two coordinates: what ends badly in one may end well in the other.
+        # The same programs in two coordinate systems: one may succeed where the other fails.
         hull = Hull(np.linalg.solve(self.root, vertices))
         points = images(self.matrices, hull.vertices)
         bases = [hull.bases(points), Hull(vertices).bases(images(self.moved, vertices))]
@@ -212,7 +214,7 @@ class _Search:
         return PolytopeNorm(hull.vertices, np.where(better[:, None], *bases[::-1]), positive=False)
 
     def _keep(self, norm: Norm) -> None:
-        """Take a norm whose bound is better than the best so far."""
+        """Use a norm if its bound is better than the best so far."""
         bound = norm.bound(self.matrices)
         if bound < self.upper:
             self.norm = norm

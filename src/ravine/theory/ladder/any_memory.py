@@ -1,18 +1,18 @@
-"""Rates of linear methods of any memory on random mini-batches, by one argument for all of them.
+"""Rates of linear methods of any memory on random mini-batches, by one common argument.
 
-In a direction of mean curvature λ the loop ξ⁺ = A ξ + B u, y = C ξ with u = h y has the matrix
-A_λ = A + λ B C, and its second moments are mapped by
+In a direction of mean curvature λ, the loop ξ⁺ = A ξ + B u, y = C ξ with u = h y has the matrix A_λ
+= A + λ B C, and its second moments are mapped by
 
     X ↦ A_λ X A_λᵀ + w (C X Cᵀ) B Bᵀ,     w the variance of h,
 
-a matrix on vec X that is quadratic in λ where w is. Its growth is what the worst distribution of
-independent batches can do (docs/theory.md). The number wanted is in each case the largest over
-λ in [mu, L] of a root: of a growth z, of a batch size, of a noise floor. The λ that attain a
-candidate value are eigenvalues of a quadratic pencil. Between two neighbours of them either every λ
-has more, or none: the midpoints decide, and the largest of them is the next candidate.
+a matrix on vec X that is quadratic in λ if w is. Its growth is the worst over all distributions of
+independent batches (docs/theory.md). Each result is the largest value over λ in [mu, L] of a root:
+of a growth z, of a batch size, or of a noise floor. The λ that attain a candidate value are
+eigenvalues of a quadratic pencil. Between two neighbouring eigenvalues, either all λ have a larger
+value or none: the midpoints decide, and the largest of them is the next candidate.
 
-The loop is written in z - 1, A = I + D: there the pole at 1, on which flat directions hang, is a
-zero coefficient and not the difference of others.
+The loop is written in z - 1, A = I + D, so that the pole at 1, which matters for flat directions,
+is a zero coefficient and not a difference of others.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise, check_batc
 from ravine.theory.ladder.transfer import CircleTest, exact
 
 _ROUNDS = 60
-"""Candidates tried; the convergence is quadratic, and four to eight are typical."""
+"""Maximum number of candidates; convergence is quadratic, and four to eight are typical."""
 _SETTLED = 1e-13
 """Relative rise of a candidate that ends the search."""
 _FLAT = 1e-6
-"""Stands for the least curvature, as a share of L, where mu is anything."""
+"""Stands for an arbitrarily small mu, as a share of L."""
 _NEXT_TO_ZERO = Fraction(1, 10**60)
 """The same in exact arithmetic."""
 _NO_STEP = 1e-30
 """Share of a natural step below which no shorter one is tried."""
 _BISECTIONS = 54
-"""Halvings of an interval of width 2/512 down to the last digit of a number of size one."""
+"""Bisections of an interval of width 2/512, down to the last digit of a number of size one."""
 _SINGLE = "a LinearMethod takes one curvature and one batch size at a time"
 
 
 class Loop:
-    """A linear method closed over curvatures between mu and L, with batches of random curvature."""
+    """The closed loop of a linear method for curvatures between mu and L, with random batches."""
 
     def __init__(
         self, curvature: Curvature, method: LinearMethod, noise: BatchNoise | None = None
@@ -76,7 +76,7 @@ class Loop:
             self.variance += known - share * least * most, share * (least + most), -share
 
     def spectral_radius(self) -> float:
-        """Largest radius of A_λ over [mu, L]; for memory above 2 it may be inside."""
+        """Largest radius of A_λ over [mu, L]; for memory above 2, it may be attained inside."""
 
         def value(lam: float) -> float:
             return self._radius(lam) ** 2
@@ -93,7 +93,7 @@ class Loop:
         return float(np.sqrt(self._largest(value, lambda z: self._crossings(z, self.variance))))
 
     def stable_batch(self) -> float:
-        """Largest V(λ) Var y(λ) over [mu, L], V that of single terms."""
+        """Largest V(λ) Var y(λ) over [mu, L], with V for single terms."""
         if self.spectral_radius() >= 1.0:
             return float("inf")
 
@@ -118,7 +118,7 @@ class Loop:
         return self._largest(value, lambda top: self._crossings(1.0, self.variance + weight / top))
 
     def variance_of_y(self, lam: float) -> float:
-        """Stationary variance of y under unit noise; infinite where λ is not stable."""
+        """Stationary variance of y for unit noise; infinite if λ is not stable."""
         if self._radius(lam) >= 1.0:
             return float("inf")
 
@@ -137,7 +137,7 @@ class Loop:
 
         n = self.seen.size
         w0, w1, w2 = variance
-        # In units of L, so that the three coefficients are of one size.
+        # In units of L, so that the three coefficients have similar sizes.
         L = self.high
         constant = (z - 1.0) * np.eye(n) - self.square - w0 * self.rank_one
         linear = -L * (self.mixed + w1 * self.rank_one)
@@ -145,7 +145,7 @@ class Loop:
         zero, one = np.zeros((n, n)), np.eye(n)
         first = np.block([[zero, one], [-constant, -linear]])
         roots = L * eigvals(first, np.block([[one, zero], [zero, quadratic]]))
-        # A double root is split by rounding into a pair beside the real axis.
+        # Rounding splits a double root into a pair near the real axis.
         real = roots[np.abs(roots.imag) <= 1e-5 * np.abs(roots)].real
         return np.sort(real[(real > self.low) & (real < self.high)])
 
@@ -166,7 +166,7 @@ class Loop:
 
 
 def _differences(method: LinearMethod) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(A - I, B, C) of a state whose entries are repeated differences."""
+    """(A - I, B, C) for a state of repeated differences."""
     after = np.polynomial.Polynomial([1.0, 1.0])
     above, below = (
         np.asarray(np.polynomial.Polynomial(side[::-1])(after).coef)[::-1]
@@ -191,7 +191,7 @@ def _lifted(change: FloatArray) -> FloatArray:
 def safe_factor(
     L: float, method: LinearMethod, batch_size: npt.ArrayLike | None, L_max: npt.ArrayLike | None
 ) -> float:
-    """Supremum of the factors below which every smaller one is safe, for every mu in (0, L].
+    """Largest factor below which every factor is safe, for every mu in (0, L].
 
     Both are bisected: in any order by the circle theorem at radius 1, in exact arithmetic for a mu
     next to zero; in mean square by the smallest stable batch. It is zero for a method that does not
@@ -237,7 +237,7 @@ def _largest_factor(holds: Callable[[float], bool], guess: float) -> float:
 
 
 def last_true(holds: Callable[..., Any], low: Real, high: Real) -> Real:
-    """Where a condition that holds at ``low`` and not at ``high`` changes, from below."""
+    """Lower end of the change of a condition that holds at ``low`` and not at ``high``."""
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
         inside = holds(middle)

@@ -1,4 +1,4 @@
-"""How much the curvature of a random mini-batch varies, from what is known of its terms."""
+"""The variance of the curvature of a random mini-batch, from the curvature of its terms."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from ravine.arguments import Real, Refusal, broadcast, one_number, real
 from ravine.curvature import Curvature
 
 _ALMOST_FLAT = 1e-300
-"""Stands for a least curvature of zero, which a ``Curvature`` cannot have, in units of L_max."""
+"""Replacement for a smallest curvature of zero, which a ``Curvature`` cannot have, in units of
+L_max."""
 
 
 @dataclass(frozen=True, eq=False)
 class BatchNoise:
     """Variance of a batch's curvature around its mean λ: V(λ) = known + share (λ-least)(most-λ).
 
-    A number between ``least`` and ``most`` of mean λ has at most the variance (λ-least)(most-λ):
-    it is attained by the two ends. The mean of b independent ones has the b-th part of it.
+    A random number between ``least`` and ``most`` with mean λ has at most the variance
+    (λ-least)(most-λ), attained by the two ends. The mean of b independent ones has 1/b of it.
     """
 
     known: Real
@@ -33,13 +34,13 @@ class BatchNoise:
         return self.known + self.share * (eigenvalue - self.least) * (self.most - eigenvalue)
 
     def in_steps(self, alpha: Real, curvature: Curvature) -> tuple[Real, ...]:
-        """Mu, L and its numbers for h = alpha λ instead of λ: known, share, least, most."""
-        known = alpha * (alpha * self.known)  # in this order zero stays zero for any alpha
+        """mu, L and the four numbers known, share, least, most, for h = alpha λ instead of λ."""
+        known = alpha * (alpha * self.known)  # in this order, zero stays zero for any alpha
         scaled = (alpha * curvature.mu, alpha * curvature.L, known, self.share)
         return (*scaled, alpha * self.least, alpha * self.most)
 
     def shape_with(self, **named: Real) -> tuple[int, ...]:
-        """The common shape of its numbers and the named ones; refuses what does not fit."""
+        """The common shape of its numbers and the named ones; refuses arrays that do not fit."""
         return broadcast(
             **named, variance=self.known, batch_size=self.share, mu_min=self.least, L_max=self.most
         )
@@ -54,7 +55,7 @@ def batch_noise(
     mu_min: npt.ArrayLike | None = None,
     rows: npt.ArrayLike | None = None,
 ) -> BatchNoise:
-    """Check what is known of the mini-batches; see :func:`ravine.iid_rate` for each argument."""
+    """Check the arguments on mini-batches; see :func:`ravine.iid_rate` for each."""
     size = check_batch_size(batch_size)
     share = _finite_population(size, rows) / size
     if variance is not None:
@@ -76,7 +77,7 @@ def batch_noise(
 
 
 def check_batch_size(batch_size: npt.ArrayLike) -> Real:
-    """Return a batch size of one or more."""
+    """Check a batch size; it is at least one."""
     remedy = "give the number of samples in a batch, e.g. batch_size=32"
     size = real("batch_size", batch_size, "positive", remedy=remedy)
     if np.any(size < 1.0):
@@ -86,7 +87,7 @@ def check_batch_size(batch_size: npt.ArrayLike) -> Real:
 
 
 def _finite_population(size: Real, rows: npt.ArrayLike | None) -> Real:
-    """Factor (n - b)/(n - 1): the variance that is left when a batch has no term twice."""
+    """Factor (n - b)/(n - 1) on the variance if a batch has no term twice."""
     if rows is None:
         return np.float64(1.0)
 
@@ -115,7 +116,7 @@ def _largest(curvature: Curvature, L_max: npt.ArrayLike | None) -> Real:
 
 
 def _least(curvature: Curvature, mu_min: npt.ArrayLike | None, *, alone: bool) -> Real:
-    """The given one; else mu if nothing is given for single terms (``alone``), else zero."""
+    """The given value; else mu if nothing is given for single terms (``alone``), else zero."""
     if mu_min is None:
         return curvature.mu if alone else np.float64(0.0)
 
@@ -131,14 +132,14 @@ def _least(curvature: Curvature, mu_min: npt.ArrayLike | None, *, alone: bool) -
 
 @dataclass(frozen=True)
 class Batches:
-    """Curvature of single terms and size of the batches, as :func:`ravine.iid_rate` takes them."""
+    """Curvature of single terms and size of the batches, as in :func:`ravine.iid_rate`."""
 
     L_max: float | None = None
-    """Largest curvature of a single term; L unless given."""
+    """Largest curvature of a single term. Default: L."""
     batch_size: float = 1.0
     """Terms averaged in a step."""
     mu_min: float | None = None
-    """Least curvature of a single term: 0 with L_max, else mu, unless given."""
+    """Smallest curvature of a single term. Default: 0 with L_max, else mu."""
 
     def __post_init__(self) -> None:
         for name, value in self.options().items():
@@ -151,19 +152,19 @@ class Batches:
         return batch_noise(curvature, **self.options())
 
     def terms(self, curvature: Curvature) -> Curvature:
-        """The curvature that every single term keeps to, and so every batch in every order."""
+        """The bounds on the curvature of every single term, and so of every batch."""
         noise = self.noise(curvature)
         return Curvature.derived(np.maximum(noise.least, _ALMOST_FLAT * noise.most), noise.most)
 
     @property
     def flat_terms(self) -> bool:
-        """Whether single terms may have no curvature at all in some direction."""
+        """Whether single terms may have zero curvature in some direction."""
         return self.mu_min == 0.0 or (self.mu_min is None and self.L_max is not None)
 
     def options(self) -> dict[str, Any]:
-        """The keywords of the functions that ask for them."""
+        """The keyword arguments for functions that need them."""
         return {"L_max": self.L_max, "batch_size": self.batch_size, "mu_min": self.mu_min}
 
 
 SINGLE_TERMS = Batches()
-"""Batches of one term, of which each has the curvature given for the objective."""
+"""Batches of one term, where each term has the curvature of the objective."""

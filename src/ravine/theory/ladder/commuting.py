@@ -20,10 +20,10 @@ from ravine.theory.ladder.rates import check_shapes, spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
 
 _FEW = 64
-"""Up to this many pairs the interpreter is done before compiled code would be loaded, if it is not
-loaded already. Both give the same bits."""
+"""Up to this many pairs, the interpreter is faster than loading compiled code. Both give the same
+bits."""
 _CHUNK = 256
-"""Pairs that a thread takes at a time: hard and easy ones are dealt out evenly."""
+"""Pairs per task of a thread, to distribute hard and easy ones evenly."""
 
 
 @overflow_allowed
@@ -32,21 +32,21 @@ def commuting_rate(curvature: Curvature, method: Method, *, tolerance: float = 1
 
     It is the joint spectral radius of {B(λ) : mu <= λ <= L}, the largest growth per step over all
     orders. B is affine in λ, so the two ends B(mu), B(L) decide. The lower bound is the spectral
-    radius of a product, to the power one over its length; the upper bound is the norm of both
-    ends in the norm of an invariant polygon, or :func:`ravine.worst_case_rate` where that is less.
+    radius of a product, to the power one over its length; the upper bound is the norm of both ends
+    in the norm of an invariant polygon, or :func:`ravine.worst_case_rate` if that is smaller.
 
     At the standard parameters the value is 4^(1/5) (1 - 1/√Q) for every Q, attained by four steps
-    with mu and one with L: there, and wherever a polygon closes at the radius of its product,
-    both bounds agree to rounding. Where the worst-case rate equals the spectral radius, both are
+    with mu and one with L. There, and wherever a polygon closes at the radius of its product, both
+    bounds agree to rounding. If the worst-case rate equals the spectral radius, both bounds are
     that number. The bounds respect spectral_radius <= lower <= upper <= worst_case_rate.
 
     Parameters
     ----------
     curvature, method
-        Arrays broadcast. Diverging parameters are fine: the growth is bracketed just the same.
+        Arrays broadcast. Parameters may diverge; their growth is bracketed in the same way.
     tolerance
-        Relative width ``upper / lower - 1`` to aim at, between 1e-9 and 1. Most parameters end far
-        below it. If the limit on vertices is reached first, a wider bracket is returned.
+        Target for the relative width ``upper / lower - 1``, between 1e-9 and 1. Most results are
+        far narrower. If the limit on vertices is reached first, a wider bracket is returned.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def commuting_rate(curvature: Curvature, method: Method, *, tolerance: float = 1
     if open_.size:
         pairs = _pairs(curvature, method, shape)[open_]
         low, high = _brackets(pairs, ceiling[open_], goal)
-        # The three are computed on different paths: rounding must not undo their order.
+        # The three are computed in different ways; rounding must not change their order.
         lower[open_] = np.clip(low, floor[open_], ceiling[open_])
         upper[open_] = np.clip(high, lower[open_], ceiling[open_])
 
@@ -83,7 +83,7 @@ def commuting_rate(curvature: Curvature, method: Method, *, tolerance: float = 1
 
 
 def _pairs(curvature: Curvature, method: Method, shape: tuple[int, ...]) -> ComplexArray:
-    """B(mu) and B(L) as z -> u z + v z̄, in units of the velocity that balance the couplings."""
+    """B(mu) and B(L) as z -> u z + v z̄, in units of the velocity that balance the entries."""
     blocks = np.empty((*shape, 2, 2, 2))
     blocks[..., 0, :, :] = block(curvature.mu, method)
     blocks[..., 1, :, :] = block(curvature.L, method)
@@ -99,7 +99,7 @@ def _pairs(curvature: Curvature, method: Method, shape: tuple[int, ...]) -> Comp
 def _brackets(
     pairs: ComplexArray, ceiling: FloatArray, tolerance: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Bounds of every pair, computed in units of the ceiling so that no product overflows."""
+    """Bounds of every pair, in units of the ceiling so that no product overflows."""
     scaled = pairs / ceiling[:, None]
     lower = np.empty(len(pairs))
     upper = np.empty(len(pairs))

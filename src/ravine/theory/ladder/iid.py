@@ -1,8 +1,8 @@
-"""The rung between: what mini-batches drawn independently can do, in mean square.
+"""The iid rung: the worst mean-square growth with independent mini-batches.
 
-Hessians H_k are independent, with a mean H̄ of spectrum in [mu, L] and E(H - H̄)² ⪯ V(H̄). Over
-all such distributions, non-commuting ones included, the worst growth of E‖y - x*‖² is the largest
-spectral radius over λ in [mu, L] of E[B(h)⊗B(h)], with h/alpha of mean λ and variance V(λ): one
+Hessians H_k are independent, with a mean H̄ of spectrum in [mu, L] and E(H - H̄)² ⪯ V(H̄). Over all
+such distributions, including non-commuting ones, the worst growth of E‖y - x*‖² is the largest
+spectral radius over λ in [mu, L] of E[B(h)⊗B(h)], where h/alpha has mean λ and variance V(λ): one
 dimension is the worst case. See docs/batch-size.md.
 """
 
@@ -25,9 +25,9 @@ from ravine.theory.ladder.mean_square_kernel import compiled_growth, largest_gro
 from ravine.theory.ladder.rates import spectral_radius, stable
 
 _FEW = 64
-"""Up to this many problems the interpreter is done before compiled code would be loaded."""
+"""Up to this many problems, the interpreter is faster than loading compiled code."""
 _CHUNK = 16384
-"""Problems that a thread takes at a time: a few milliseconds."""
+"""Problems per task of a thread: a few milliseconds."""
 _MOST_ROUNDS = 60
 """The ratio converges quadratically: five to eight rounds are typical."""
 _SETTLED = 4e-16
@@ -47,10 +47,10 @@ def iid_rate(
 ) -> Real:
     """Worst rate of √E‖y - x*‖² over all distributions of independent mini-batches.
 
-    The root of the largest spectral radius, over λ in [mu, L], of the 3x3 matrix E[B(h)⊗B(h)]
-    with h of mean alpha λ and variance alpha² V(λ), V(λ) = (λ - mu_min)(L_max - λ)/b: exact, and
-    attained by a sum in one dimension whose terms have curvature mu_min or L_max. Below 1 iff V(λ)
-    Var y(λ) < 1 for all λ, with Var y of unit noise. It lies between :func:`spectral_radius` and
+    The root of the largest spectral radius, over λ in [mu, L], of the 3x3 matrix E[B(h)⊗B(h)] where
+    h has mean alpha λ and variance alpha² V(λ), V(λ) = (λ - mu_min)(L_max - λ)/b. It is exact: a
+    sum in one dimension with terms of curvature mu_min or L_max attains it. It is below 1 iff V(λ)
+    Var y(λ) < 1 for all λ, with Var y for unit noise. It lies between :func:`spectral_radius` and
     the :func:`worst_case_rate` of terms with curvature in [mu_min, L_max].
 
     Parameters
@@ -58,8 +58,8 @@ def iid_rate(
     curvature
         Curvature of the whole objective, the mean over the terms.
     method
-        The whole family; arrays broadcast. Or one ``LinearMethod`` of any memory, with single
-        values of everything else.
+        Any member of the family; arrays broadcast. Or one ``LinearMethod`` of any memory, with
+        single values for all other arguments.
     L_max
         Largest curvature of a single term or sample, at least L. Default: L.
     batch_size
@@ -67,11 +67,11 @@ def iid_rate(
     variance
         Known variance V of a single term's Hessian, instead of L_max: E(H_i - H̄)² ⪯ V I.
     mu_min
-        Least curvature of a single term, between 0 and mu. Default: 0 with L_max, since the
-        samples of a regression are flat in most directions; mu without L_max, so that every
-        term has the given curvature.
+        Smallest curvature of a single term, between 0 and mu. Default: 0 with L_max, because the
+        samples of a regression are flat in most directions; mu without L_max, so that every term
+        has the given curvature.
     rows
-        Number of terms n, for batches without a repetition inside: V is less by (n - b)/(n - 1).
+        Number of terms n, for batches without repeated terms: multiplies V by (n - b)/(n - 1).
 
     Returns
     -------
@@ -103,7 +103,7 @@ def iid_rate(
         parts = pieces(shape, _CHUNK)
         on_threads(lambda part: growth(*(v[part] for v in given), out=out[part]), parts)
 
-    # Both are computed on different paths: rounding must not undo their order.
+    # Both are computed in different ways; rounding must not change their order.
     floor = spectral_radius(curvature, method)
     return np.maximum(out, floor)[()]
 
@@ -123,8 +123,8 @@ def smallest_stable_batch(
     that is :func:`ravine.useful_batch_size`.
 
     b* = max over λ in [mu, L] of (λ - mu_min)(L_max - λ) Var y(λ), with Var y the stationary
-    variance of unit noise: every larger batch converges in mean square, and for every smaller one
-    some sum in one dimension with this curvature diverges. At the standard Nesterov parameters of
+    variance of unit noise: every larger batch converges in mean square, and for every smaller batch
+    some one-dimensional sum with this curvature diverges. At the standard Nesterov parameters of
     the whole objective b* is about (L_max/L) √Q/4.
 
     Parameters
@@ -132,15 +132,15 @@ def smallest_stable_batch(
     curvature, method
         Curvature of the whole objective, and the parameters; arrays broadcast.
     L_max, mu_min
-        Largest and least curvature of a single term, as in :func:`iid_rate`: with L_max the least
-        is 0 by default.
+        Largest and smallest curvature of a single term, as in :func:`iid_rate`: with L_max the
+        smallest is 0 by default.
     rows
-        Number of terms n, for batches without a repetition inside: b* becomes n b*/(n - 1 + b*).
+        Number of terms n, for batches without repeated terms: b* becomes n b*/(n - 1 + b*).
 
     Returns
     -------
-    A real number: batches must be larger. Infinite where the method diverges with exact gradients.
-    Below 1 where single terms are enough.
+    A real number; batches must be larger. Infinite if the method diverges with exact gradients.
+    Below 1 if single terms are enough.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def safety_ratio(curvature: Curvature, method: Method, noise: BatchNoise) -> Rea
     """Largest V(λ) Var y(λ) over [mu, L]: below 1 the method is stable in mean square."""
     low, high, denominator, gain, batch_variance = _at_one(curvature, method, noise)
     ratio = largest_ratio(polynomial_product(batch_variance, gain), denominator, low, high)
-    ratio = np.maximum(ratio, 0.0)  # for equal terms only rounding is left
+    ratio = np.maximum(ratio, 0.0)  # for equal terms, only a rounding error remains
     return np.where(stable(curvature, method), ratio, np.inf)[()]
 
 
@@ -195,8 +195,8 @@ def iid_noise_floor(
 ) -> Real:
     """Worst stationary E‖y - x*‖², or E f(y) - f*, with batches of random curvature.
 
-    sigma2 · max over λ of Var y(λ)/(1 - V(λ) Var y(λ)), with V as in :func:`iid_rate`: additive
-    noise alone leaves Var y, and the random curvature amplifies it. An upper bound for every
+    sigma2 · max over λ of Var y(λ)/(1 - V(λ) Var y(λ)), with V as in :func:`iid_rate`: Var y is due
+    to additive noise alone, and the random curvature amplifies it. It is an upper bound for every
     problem with this curvature, attained in one dimension.
 
     Parameters
@@ -206,12 +206,12 @@ def iid_noise_floor(
     sigma2
         Variance of a batch's gradient at the minimiser, of all coordinates together, zero or more.
     quantity
-        ``"distance"`` for E‖y - x*‖², ``"objective"`` for E f(y) - f*, in which a direction carries
-        the weight λ/2.
+        ``"distance"`` for E‖y - x*‖², ``"objective"`` for E f(y) - f*, in which a direction has the
+        weight λ/2.
 
     Returns
     -------
-    Infinite where the method is not stable in mean square.
+    Infinite if the method is not stable in mean square.
 
     Examples
     --------
@@ -267,7 +267,7 @@ def _at_one(
 
 
 def polynomial_product(one: Sequence[Real], other: Sequence[Real]) -> tuple[Real, Real, Real, Real]:
-    """Coefficients of a product of degree three or less, the constant first."""
+    """Coefficients of a product of degree at most three, the constant first."""
     out: list[Real] = [np.float64(0.0)] * 4
     for i, a in enumerate(one):
         for j, b in enumerate(other):
@@ -282,9 +282,9 @@ def largest_ratio(
 ) -> FloatArray:
     """Largest N(h)/D(h) over [low, high] for cubics N and D > 0; everything broadcasts.
 
-    For a ratio θ that some h attains, the h where θ D - N is least has no smaller one: either
-    θ D - N >= 0 everywhere, and θ is the largest, or the ratio there exceeds θ. The least value
-    of a cubic on an interval has a closed form, so no local maximum can trap the search.
+    If some h attains the ratio θ, the ratio at the minimum of θ D - N is not smaller: either θ D -
+    N >= 0 everywhere and θ is the largest, or the ratio there exceeds θ. The minimum of a cubic on
+    an interval has a closed form, so the search cannot stop at a local maximum.
     """
     with np.errstate(all="ignore"):
         ends = np.broadcast_arrays(low, high)
@@ -309,10 +309,10 @@ def _value(cubic: Sequence[Real], h: Real) -> Real:
 
 
 def _least_on_interval(cubic: Sequence[Real], low: FloatArray, high: FloatArray) -> FloatArray:
-    """Where each cubic is least on its interval: at an end, or at its one local minimum."""
+    """The minimiser of each cubic on its interval: an end, or its only local minimum."""
     _, c1, c2, c3 = cubic
     root = np.sqrt(np.maximum(c2 * c2 - 3.0 * c3 * c1, 0.0))
-    # The stationary point where the second derivative 2·root is positive, without cancellation.
+    # The stationary point with the positive second derivative 2·root, without cancellation.
     inner = np.where(c2 > 0.0, -c1 / (c2 + root), (root - c2) / (3.0 * c3))
     inner = np.where((inner > low) & (inner < high), inner, low)
     places = np.stack([low, high, inner])

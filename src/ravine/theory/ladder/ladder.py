@@ -1,4 +1,4 @@
-"""Every rung of the ladder for one method, with a verdict in words."""
+"""All rungs of the ladder for one method, with a verdict in words."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ class Ladder(Value):
     curvature: Curvature
     method: Method | LinearMethod
     rates: Mapping[str, Bracket]
-    """Rate per step on every rung that the method has, in the order of ``RUNGS``."""
+    """Rate per step on every rung of the method, in the order of ``RUNGS``."""
     noise_coefficient: float
     """Stationary E‖y - x*‖² for unit noise variance, in the worst direction; may be infinite."""
     sgd_noise_coefficient: float
     """The same for SGD at 2/(mu + L)."""
     batches: Batches
-    """Single terms and batches, for all rungs but the first."""
+    """Single terms and batches, for all rungs except the first."""
     critical_batch_size: float
     """Smallest batch size that is stable in mean square on every such problem; may be infinite."""
     called: str | None = None
-    """A name for the method, where it has one of its own."""
+    """The method's own name, if it has one."""
 
     @property
     def spectral_radius(self) -> float:
@@ -59,17 +59,17 @@ class Ladder(Value):
 
     @property
     def iid_rate(self) -> float:
-        """Worst root-mean-square growth when batches are drawn independently: exact."""
+        """Worst root-mean-square growth with independent batches; exact."""
         return float(self.rates["iid_rate"].upper)
 
     @property
     def commuting(self) -> Bracket:
-        """Worst order of quadratics that share eigenvectors."""
+        """Rate in the worst order of quadratics that share eigenvectors."""
         return self.rates["commuting_rate"]
 
     @property
     def worst_case_rate(self) -> float:
-        """Worst order of any smooth strongly convex functions: exact."""
+        """Rate in the worst order of any smooth, strongly convex functions; exact."""
         return float(self.rates["worst_case_rate"].upper)
 
     @property
@@ -79,7 +79,7 @@ class Ladder(Value):
 
     @property
     def name(self) -> str:
-        """The name of the parameters where they are well-known ones, else the family's."""
+        """The name of well-known parameters, else that of the family."""
         if self.called is not None:
             return self.called
         if isinstance(self.method, LinearMethod):
@@ -138,7 +138,7 @@ class Ladder(Value):
         )
 
     def _independent(self) -> str:
-        """One sentence on batches that are drawn independently."""
+        """One sentence on independent batches."""
         size = self.batches.batch_size
         batches = "Single samples" if size == 1 else f"Batches of {size:g}"
         if self.iid_rate < 1.0:
@@ -147,7 +147,7 @@ class Ladder(Value):
                 f"{rate_digits(self.iid_rate)} per step)."
             )
 
-        # Finite, as exact gradients converge.
+        # Finite, because exact gradients converge.
         safe = at_least(self.critical_batch_size)
         return (
             f"{batches} drawn independently can diverge in mean square; batches of {safe} are "
@@ -207,11 +207,11 @@ def ladder(
     Parameters
     ----------
     curvature, method
-        Single values. Unless L_max is given every term of the sum has this curvature. A
-        ``LinearMethod`` has the rungs that are known for any memory.
+        Single values. Without L_max, every term of the sum has this curvature. A ``LinearMethod``
+        has the rungs that are known for any memory.
     L_max, batch_size, mu_min
         Curvature of single terms and size of the batches, as in :func:`ravine.iid_rate`. The rungs
-        for any order are then those of terms with curvature in [mu_min, L_max].
+        for any order then hold for terms with curvature in [mu_min, L_max].
 
     Examples
     --------

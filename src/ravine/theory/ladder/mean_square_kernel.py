@@ -1,23 +1,23 @@
-"""The largest mean-square growth over an interval of curvatures, one scalar problem at a time.
+"""The largest mean-square growth over an interval of curvatures, for one scalar problem.
 
-One direction of mean curvature λ, with h = alpha λ, sees a random h of variance w. The second
-moments of its state (r, v) are mapped by the 3x3 matrix E[B(h)⊗B(h)] = B⊗B + w (g⊗g)(e₁⊗e₁)ᵀ with
-g = (1 + gamma, 1): a matrix of rank one more than without noise. Its characteristic polynomial
-is, with trace t = 1 + beta - h(1 + gamma) and determinant d = beta - h gamma of B,
+A direction of mean curvature λ, with h = alpha λ, has a random h of variance w. The second moments
+of its state (r, v) are mapped by the 3x3 matrix E[B(h)⊗B(h)] = B⊗B + w (g⊗g)(e₁⊗e₁)ᵀ with g = (1 +
+gamma, 1), a rank-one change of the matrix without noise. Its characteristic polynomial is, with
+trace t = 1 + beta - h(1 + gamma) and determinant d = beta - h gamma of B,
 
     F(z, h) = (z - d)((z + d)² - t² z) - w N(z, h),
     N(z, h) = ((1+gamma)² z + gamma²)(z + d) - 2 (1+gamma) gamma t z.
 
 It preserves the cone of second moments, so its spectral radius is the largest real root z(h), and
-F(z, h) >= 0 for a z above the spectrum of B⊗B says that z >= z(h).
+F(z, h) >= 0 for a z above the spectrum of B⊗B means that z >= z(h).
 
-Two facts make the maximum of z(h) over an interval of h cheap and certain. N is affine in h, and
-w is at most quadratic, so F is a cubic in h, whose least value on an interval has a closed form.
-And from any h, the step h → argmin F(z(h), ·) never decreases z; where it no longer increases z,
-F(z, ·) has no negative value left: z is the maximum over the whole interval, not a local one.
+Two facts make the maximum of z(h) over an interval of h cheap and certain. First, N is affine in h
+and w is at most quadratic, so F is a cubic in h, and its minimum on an interval has a closed form.
+Second, the step h → argmin F(z(h), ·) never decreases z; when it no longer increases z, F(z, ·) has
+no negative values, so z is the maximum over the whole interval and not only a local one.
 
 The functions here are plain arithmetic on floats. Python runs them for a few problems, and
-``compiled_growth`` makes machine code of them for maps.
+``compiled_growth`` compiles them for maps.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ Number: TypeAlias = Any
 """A float, or an array of them."""
 
 ROUNDING = 8.0 * 2.0**-52
-"""A discriminant below this share of its terms is critical damping, blurred by rounding."""
+"""A discriminant below this share of its terms is critical damping up to rounding."""
 _HUGE = 1e30
-"""Steps h beyond this are measured in units of themselves, so that no product overflows."""
+"""Larger steps h are scaled by themselves, so that no product overflows."""
 _MOST_CLIMBS = 60
-"""Steps of h; the convergence is quadratic, and four to six are typical."""
+"""Maximum number of steps of h; convergence is quadratic, and four to six are typical."""
 _MOST_STEPS = 200
-"""Newton steps of one root; each at least takes a third off what is left, most square it."""
+"""Newton steps of one root; each reduces the error by at least a third, and most square it."""
 _SETTLED = 4e-16
 """Relative change, about two units in the last place, that ends Newton's method."""
 _NEARLY = 1e-10
-"""Relative rise of z after which h has settled: the next one is its square, below rounding."""
+"""Relative rise of z at which h has converged: the next rise is its square, below rounding."""
 
 
 def least_on_interval(c0: float, c1: float, c2: float, c3: float, low: float, high: float) -> float:
-    """Where the cubic c0 + c1 h + c2 h² + c3 h³ is least on [low, high]."""
+    """The minimiser of the cubic c0 + c1 h + c2 h² + c3 h³ on [low, high]."""
     best = low
     value = c0 + low * (c1 + low * (c2 + low * c3))
     end = c0 + high * (c1 + high * (c2 + high * c3))
@@ -57,7 +57,7 @@ def least_on_interval(c0: float, c1: float, c2: float, c3: float, low: float, hi
 
     discriminant = c2 * c2 - 3.0 * c3 * c1
     if discriminant > 0.0:
-        # The stationary point where the second derivative is positive, without cancellation.
+        # The stationary point with a positive second derivative, without cancellation.
         root = sqrt(discriminant)
         inner = low
         if c2 > 0.0:
@@ -85,10 +85,10 @@ def discriminant_form(beta: Number, gamma: Number) -> tuple[Number, Number, Numb
 def block_numbers(
     h: Number, unit: Number, beta: Number, gamma: Number
 ) -> tuple[Number, Number, Number, Number]:
-    """Trace t and determinant d of a block, t² - 4d, and the size of what it is a difference of.
+    """Trace t and determinant d of a block, t² - 4d, and the size of the terms of this difference.
 
-    In units of S, with ``unit`` 1/S and ``h`` alpha λ/S: t/S, d/S² and (t² - 4d)/S². Where gamma is
-    beta the zeros at h = 1 and at critical damping are sharp. Numbers and arrays alike.
+    In units of S, with ``unit`` 1/S and ``h`` alpha λ/S: t/S, d/S² and (t² - 4d)/S². If gamma is
+    beta, the zeros at h = 1 and at critical damping are exact. Accepts numbers and arrays.
     """
     square, mixed, last = discriminant_form(beta, gamma)
     q = unit - h
@@ -97,7 +97,7 @@ def block_numbers(
     determinant = (beta * q - lag) * unit
     gap = q * (square * q - (2.0 * mixed) * h) + last * (h * h)
     size = abs(q) * (square * (unit + h) + (2.0 * abs(mixed)) * h)
-    # Two rounded parameters do not keep zeros as sharp as one does; there t² is 4d.
+    # With two rounded parameters the zeros are less exact; there t² is 4d.
     size = size + (gamma != beta) * (2.0 * trace * trace)
     return trace, determinant, gap, size
 
@@ -107,7 +107,7 @@ def polynomial_in_step(
 ) -> tuple[float, float, float, float]:
     """Coefficients of F(z, ·) in h, for the variance w = w0 + w1 h + w2 h².
 
-    In the units of ``block_numbers``: h divided by S, and z and w by S², give F divided by S⁶.
+    In the units of ``block_numbers``, with h divided by S, and z and w by S², F is divided by S⁶.
     """
     ahead = 1.0 + gamma
     gamma = gamma * unit  # d is then beta/S² - h gamma
@@ -135,7 +135,7 @@ def growth_of_direction(h: float, w: float, unit: float, beta: float, gamma: flo
     """The largest root z(h), to rounding, in the units of ``block_numbers``.
 
     With ρ² the largest eigenvalue of B⊗B and δ = z - ρ², F is the cubic δ³ + A δ² + C δ - w N with
-    A, C >= 0, and δ its only positive root: nothing cancels where δ is small.
+    A, C >= 0, and δ is its only positive root, without cancellation for small δ.
     """
     trace, d, gap, size = block_numbers(h, unit, beta, gamma)
     if abs(gap) <= ROUNDING * size:
@@ -169,7 +169,7 @@ def growth_of_direction(h: float, w: float, unit: float, beta: float, gamma: flo
     c1 = C - w * m1
     c0 = w * max(m0, 0.0)
 
-    # From a bound above the root Newton's method descends to it: right of it the cubic is convex.
+    # Newton's method descends from an upper bound to the root, because the cubic is convex there.
     delta = 2.0 * max(-c2, sqrt(max(-c1, 0.0)), c0 ** (1.0 / 3.0))
     if c1 > 0.0 and c2 >= 0.0:
         delta = min(delta, c0 / c1)
@@ -197,7 +197,7 @@ def largest_growth(
     beta: float,
     gamma: float,
 ) -> float:
-    """Root of the largest z(h) over h in [low, high], where w = known + share (h-least)(most-h)."""
+    """Root of the largest z(h) over h in [low, high], with w = known + share (h-least)(most-h)."""
     unit = 1.0
     if high > _HUGE:
         unit = 1.0 / high
@@ -230,7 +230,7 @@ def largest_growth(
 
 @cache
 def compiled_growth() -> Callable[..., FloatArray]:
-    """``largest_growth`` as machine code that takes arrays; numba is imported here."""
+    """``largest_growth`` compiled for arrays; numba is imported here."""
     from numba.extending import register_jitable
 
     from ravine.compilation import cached_ufunc

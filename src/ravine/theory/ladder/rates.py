@@ -18,14 +18,14 @@ from ravine.theory.ladder.mean_square_kernel import ROUNDING, block_numbers
 
 
 def check_shapes(curvature: Curvature, method: Method) -> tuple[int, ...]:
-    """Return the common shape of a curvature and a method, or refuse."""
+    """Return the broadcast shape of a curvature and a method, or refuse."""
     return broadcast(mu=curvature.mu, L=curvature.L, **method.parameters)
 
 
 def block_radius(eigenvalue: Real, alpha: Real, beta: Real, gamma: Real) -> Real:
     """Spectral radius of the block B(λ), from its trace and determinant.
 
-    A discriminant below its rounding is taken as zero: critical damping is meant.
+    A discriminant below its rounding error counts as zero, that is, critical damping.
     """
     trace, determinant, gap, size = block_numbers(alpha * eigenvalue, 1.0, beta, gamma)
     least = ROUNDING * size
@@ -48,13 +48,13 @@ def spectral_radius(curvature: Curvature, method: Method | LinearMethod) -> Real
     t = 1 + beta - h(1 + gamma) and determinant d = beta - h gamma, h = alpha λ. For a fixed r the
     set of h with ρ_λ <= r is an interval, so the two ends of [mu, L] decide, for the whole family.
 
-    Near critical damping (t² = 4d) the block has nearly a double eigenvalue: there the result is
-    conditioned like a square root, and about 1e-8 of relative error is all that float64 allows.
-    A discriminant below its own rounding counts as zero, so at the standard parameters of
-    Nesterov's method and of heavy ball the rate is right to the last digits.
+    Near critical damping (t² = 4d) the block has nearly a double eigenvalue, so the result is
+    conditioned like a square root, and float64 allows a relative error of about 1e-8. A
+    discriminant below its own rounding error counts as zero, so at the standard parameters of
+    Nesterov's method and of heavy ball the rate is accurate to the last digits.
 
-    Of a ``LinearMethod`` it is the largest radius over all λ in [mu, L], for single values: with
-    more memory than two points the worst λ may lie inside.
+    For a ``LinearMethod`` it is the largest radius over all λ in [mu, L], for single values: with
+    memory above 2 the worst λ may lie inside.
 
     Returns
     -------
@@ -101,10 +101,9 @@ def stable(curvature: Curvature, method: Method) -> npt.NDArray[np.bool_] | np.b
 def contraction(curvature: Curvature, method: Method) -> Real:
     """The paper's sufficient rate R: the largest norm ‖B(λ)‖ over λ in [mu, L] (Theorem 4).
 
-    With F the squared Frobenius norm and d the determinant of B(λ),
-    R_λ² = (F + √(F² - 4d²))/2. A norm of an affine function is convex, so the ends decide.
-    R < 1 guarantees convergence on any finite sum in any order; R >= 1 says nothing:
-    :func:`ravine.worst_case_rate` is the exact answer.
+    With F the squared Frobenius norm and d the determinant of B(λ), R_λ² = (F + √(F² - 4d²))/2. A
+    norm of an affine function is convex, so the ends decide. R < 1 guarantees convergence on any
+    finite sum in any order; R >= 1 decides nothing. :func:`ravine.worst_case_rate` is exact.
 
     Examples
     --------
@@ -119,7 +118,7 @@ def contraction(curvature: Curvature, method: Method) -> Real:
 def _largest(
     of_direction: Callable[[Real, Real, Real, Real], Real], curvature: Curvature, method: Method
 ) -> Real:
-    """The larger of a formula's values at mu and at L, on a whole grid."""
+    """The larger of a formula's values at mu and at L, on a grid."""
 
     def formula(mu: Real, L: Real, *method: Real) -> tuple[Real]:
         return (np.maximum(of_direction(mu, *method), of_direction(L, *method)),)

@@ -1,4 +1,4 @@
-"""The rungs of the ladder as data: the one place that says what each is, means and looks like.
+"""The rungs of the ladder as data: the function, the meaning and the look of each.
 
 A new rung is a function of (curvature, method) in a file of its own and one entry of ``RUNGS``. The
 ladder, the command line, its JSON and the maps read the table.
@@ -27,50 +27,51 @@ class Rung:
     """One answer to "how fast, and is it stable?"."""
 
     function: Callable[..., Real | Bracket]
-    """The rate per step, or a bracket of it, of (curvature, method); arrays broadcast."""
+    """Computes the rate per step, or a bracket of it, from (curvature, method); arrays
+    broadcast."""
     looks_at: Literal["objective", "batches", "terms"]
-    """Whose curvature decides: the objective's, that of random batches, or that of every term."""
+    """The relevant curvature: that of the objective, of random batches, or of every term."""
     name: str
     """Its common name."""
     symbol: str
     """Its symbol in formulas and legends."""
     holds_for: str
-    """The problems and orders that grow no faster, for a table."""
+    """The problems and orders for which it holds, for a table."""
     region: str
-    """The same in a few words, to be written into the region where the rate is below 1."""
+    """The same in a few words, as the label of the region where the rate is below 1."""
     colour: str
     """Colour of the region where it is below 1, as #rrggbb."""
     contour: tuple[str, Literal["-", "--", "-.", ":"]]
-    """Colour and dashes of the line where it is 1, drawn over a measured map."""
+    """Colour and dashes of the line where it is 1, over a measured map."""
     any_memory: bool = False
     """Whether it is defined for a ``LinearMethod`` too."""
     bracketed: bool = False
-    """Whether it is known between two bounds only: then tables and JSON show both."""
+    """Whether only two bounds are known; tables and JSON then show both."""
 
     @property
     def key(self) -> str:
-        """Its name in Python, in JSON and in the tables of a map: that of its function."""
+        """Its name in Python, in JSON and in the tables of a map: the name of its function."""
         return self.function.__name__
 
     @property
     def title(self) -> str:
-        """Name and symbol, for the head of a table or of a map."""
+        """Name and symbol, for the heading of a table or a map."""
         return f"{self.name} {self.symbol}"
 
     @property
     def region_label(self) -> str:
-        """Legend of the region in which it guarantees convergence."""
+        """Legend of the region where it guarantees convergence."""
         return f"{self.region}  ({self.symbol} < 1)"
 
     @property
     def contour_label(self) -> str:
-        """Legend of the line on which it is 1."""
+        """Legend of the line where it is 1."""
         return f"{self.symbol} = 1: {self.region}"
 
     def rate(
         self, curvature: Curvature, method: Method | LinearMethod, batches: Batches = SINGLE_TERMS
     ) -> Bracket:
-        """The growth per step between two bounds, which are equal where it is known exactly."""
+        """The growth per step between two bounds, which are equal if it is known exactly."""
         if self.looks_at == "objective":
             value = self.function(curvature, method)
         elif self.looks_at == "batches":
@@ -82,7 +83,7 @@ class Rung:
 
 
 OUTSIDE = "diverges even with exact gradients"
-"""Label of the region in which no rung is below 1."""
+"""Label of the region where no rung is below 1."""
 
 RUNGS = (
     Rung(
@@ -140,4 +141,4 @@ RUNGS = (
         contour=("#ffffff", ":"),
     ),
 )
-"""From the most optimistic to the most cautious: for all parameters none exceeds the next."""
+"""From the most optimistic to the most cautious rung: for all parameters, none exceeds the next."""

@@ -1,8 +1,8 @@
-"""Parameters that are certain to converge: in every order, or in mean square for random batches.
+"""Parameters guaranteed to converge in every order, or in mean square for random batches.
 
-In one direction a mini-batch sees a random curvature, of mean λ and variance V. What matters for
-the largest step is the ratio v = V/λ: for batches of b draws whose terms have curvature in
-[0, L_max] it is (L_max - λ)/b.
+In one direction, a mini-batch has a random curvature with mean λ and variance V. The largest step
+depends on the ratio v = V/λ; for batches of b draws of terms with curvature in [0, L_max] it is
+(L_max - λ)/b.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ravine.theory.ladder.iid import safety_ratio
 from ravine.theory.ladder.rates import check_shapes, stable
 
 _SCAN = 512
-"""Momenta tried to find the last safe interval before it is bisected."""
+"""Number of momenta tried to find the last safe interval before bisection."""
 _EIGENVALUE = "give an eigenvalue of the Hessian, e.g. 1.0"
 _RATIO = "give the variance of a batch's curvature divided by the eigenvalue, e.g. 0.5"
 
@@ -40,8 +40,8 @@ def largest_step(
 
         1/alpha = (B + √(B² + 8(1 - beta²) gamma (1 + 2 gamma) λ (λ + v))) / (4(1 - beta²)).
 
-    Every smaller positive step is stable, and no larger one is. For heavy ball (gamma = 0) it reads
-    1/alpha = v/(2(1 - beta)) + λ/(2(1 + beta)); v = 0 gives the limit of exact gradients. QHM with
+    Every smaller positive step is stable, and no larger one is. For heavy ball (gamma = 0) it is
+    1/alpha = v/(2(1 - beta)) + λ/(2(1 + beta)); v = 0 gives the limit for exact gradients. QHM with
     weight nu has gamma = beta (1 - nu)/(1 - beta), and its step size is alpha/(1 - beta).
 
     Parameters
@@ -57,7 +57,7 @@ def largest_step(
 
     Returns
     -------
-    The limit in the common shape of the arguments; infinite where λ and v are both zero.
+    The limit in the broadcast shape of the arguments; infinite if λ and v are both zero.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def largest_step(
 def check_momentum(beta: Real, gamma: Real) -> None:
     """Refuse momenta at which no step is stable for every λ: |beta| >= 1, except for beta = -1.
 
-    At beta = -1 short steps are stable iff gamma < -1/2, which Nesterov's method fulfils.
+    At beta = -1, short steps are stable iff gamma < -1/2, which holds for Nesterov's method.
     """
     inside = (np.abs(beta) < 1.0) | ((beta == -1.0) & (gamma < -0.5))
     if not np.all(inside):
@@ -93,7 +93,7 @@ def check_momentum(beta: Real, gamma: Real) -> None:
 def least_step(square: Real, linear: Real, product: Real) -> FloatArray:
     """1/A for the largest root A of ``square`` A² - ``linear`` A - ``product``, ``square`` >= 0.
 
-    Infinite where no root is positive. Either form of the root is used where it does not cancel.
+    Infinite if no root is positive. The form of the root without cancellation is used.
     """
     root = np.sqrt(np.maximum(linear * linear + 4.0 * square * product, 0.0))
     direct = 2.0 * square / (linear + root)
@@ -121,9 +121,9 @@ def adam_limit(
     square iff lr (1-beta1) v λ (1 + beta1 s) < (1 - beta1 s)(ω + λ)((1+s)(1+beta1) - lr (1-beta1)
     λ), a quadratic inequality in lr. RMSprop has beta1 = 0.
 
-    The limit says nothing about the first steps: bias correction makes them as long as those of
-    SGD. And Adam's own preconditioner moves: beyond the limit it grows until the limit holds, so
-    Adam does not diverge there; its lr is then set by instability instead of noise.
+    The limit does not apply to the first steps: bias correction makes them as long as those of SGD.
+    And Adam's preconditioner changes: beyond the limit it grows until the limit holds, so Adam does
+    not diverge there; instability then sets its lr instead of noise.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def adam_limit(
     variance_ratio
         v, zero or more, as in :func:`largest_step`.
     beta1
-        Momentum, from 0 up to but not including 1.
+        Momentum, at least 0 and below 1.
     weight_decay
         Decoupled weight decay ω, zero or more, in units of 1/lr as in AdamW.
 
@@ -151,7 +151,7 @@ def adam_limit(
     if np.any(momentum >= 1.0):
         raise Refusal("beta1", "below 1", f"{np.max(momentum):g}", "give a momentum, e.g. 0.9")
 
-    # Both sides of the condition are divided by ω + λ; λ/(ω + λ) is 1 where both are zero.
+    # Both sides of the condition are divided by ω + λ; λ/(ω + λ) is 1 if both are zero.
     share = np.where(decay == 0.0, 1.0, lam / np.where(decay == 0.0, 1.0, decay + lam))
     fresh = 1.0 - momentum
     damping = (1.0 + momentum) * decay + fresh * lam
@@ -170,25 +170,25 @@ def safe_step(
     batch_size: npt.ArrayLike | None = None,
     L_max: npt.ArrayLike | None = None,
 ) -> Real:
-    """Return the supremum of the steps that are safe at momentum beta, for every mu.
+    """Return the supremum of the steps that are safe at momentum beta for every mu.
 
     In every order of every finite sum: the worst-case rate is below 1 for every mu in (0, L] iff,
     with c = beta(1 + gamma) - gamma,
 
     - alpha L < 2(1 - beta)²/(1 - beta + 2c) where c >= 0 (for Nesterov's method c = beta²),
-    - alpha L < 2(1 + beta)/(1 + 2 gamma) where c < 0: the limit of exact gradients.
+    - alpha L < 2(1 + beta)/(1 + 2 gamma) where c < 0: the limit for exact gradients.
 
-    With ``batch_size``: in mean square, for batches drawn independently, of terms whose curvature
-    lies between 0 and L_max: the least :func:`largest_step` over λ in [0, L]. For gamma >= 0 or
-    gamma <= -1/2 it is that of λ = 0, which is 2 b (1 - beta)/L_max, or that of λ = L.
+    With ``batch_size``: in mean square, for independent batches of terms with curvature between 0
+    and L_max: the smallest :func:`largest_step` over λ in [0, L]. For gamma >= 0 or gamma <= -1/2
+    it is the value at λ = 0, which is 2 b (1 - beta)/L_max, or at λ = L.
 
     Parameters
     ----------
     L
         Smoothness, positive: of every term, or with ``batch_size`` of the whole objective.
     beta
-        Momentum, from -1 up to 1; negative values allow a longer step. Or a ``LinearMethod``: the
-        answer is then the factor by which all its steps may be multiplied, for single values.
+        Momentum between -1 and 1; negative values allow longer steps. Or a ``LinearMethod``: the
+        result is then the factor by which all its steps may be multiplied, for single values.
     gamma
         Look-ahead; ``None`` means beta.
     batch_size
@@ -198,7 +198,7 @@ def safe_step(
 
     Returns
     -------
-    The bound itself: every smaller positive step is safe.
+    The bound: every smaller positive step is safe.
 
     Examples
     --------
@@ -235,11 +235,11 @@ def safe_step(
 
 
 def _mean_square_step(L: Real, beta: Real, gamma: Real, size: Real, most: Real) -> Real:
-    """Least of the largest steps over λ in [0, L], with the variance V = λ (L_max - λ)/b.
+    """Smallest of the largest steps over λ in [0, L], with the variance V = λ (L_max - λ)/b.
 
-    With A = 1/alpha, f = 1 + 2 gamma and B affine in λ, stability at λ reads
-    2(1 - beta²) A² - B A - gamma f λ (λ + v) > 0. For gamma f >= 0 it is concave in λ: the ends
-    decide; else its minimum over λ is a quadratic in A too.
+    With A = 1/alpha, f = 1 + 2 gamma and B affine in λ, stability at λ means 2(1 - beta²) A² - B A
+    - gamma f λ (λ + v) > 0. For gamma f >= 0 it is concave in λ, so the ends decide; otherwise its
+      minimum over λ is also quadratic in A.
     """
     steps = [
         largest_step(lam, variance_ratio=(most - lam) / size, beta=beta, gamma=gamma)
@@ -256,7 +256,7 @@ def _mean_square_step(L: Real, beta: Real, gamma: Real, size: Real, most: Real) 
 def _inner_step(
     L: Real, beta: Real, gamma: Real, size: Real, most: Real, weight: Real
 ) -> FloatArray:
-    """The step at which the minimum of the condition over λ is zero, where it is inside (0, L).
+    """The step at which the minimum of the condition over λ is zero, if it is inside (0, L).
 
     In λ the condition is 2(1 - beta²) A² - (e₀ + e₁ λ) A + k λ + ``weight`` λ².
     """
@@ -267,7 +267,7 @@ def _inner_step(
     linear = fixed - slope * k / (2.0 * weight)
     product = k * k / (4.0 * weight)
 
-    # Both roots in 1/alpha are tried: a root whose λ is inside is a limit of that λ.
+    # Both roots in 1/alpha are tried: a root with λ inside is a limit for that λ.
     root = np.sqrt(np.maximum(linear * linear + 4.0 * square * product, 0.0))
     best = np.full(np.shape(root), np.inf)
     for inverse in ((linear + root) / (2.0 * square), (linear - root) / (2.0 * square)):
@@ -288,17 +288,17 @@ def safe_momentum(
     L_max: npt.ArrayLike | None = None,
     mu_min: npt.ArrayLike | None = None,
 ) -> Real:
-    """Return the supremum of the momenta that are safe for Nesterov's method at step alpha.
+    """Return the supremum of the safe momenta for Nesterov's method at step alpha.
 
-    The largest beta up to which the worst-case rate of (alpha, beta) is below 1. At alpha = 1/L it
-    is the larger root of 8 beta² q = 8 beta - (1 + beta)² q, with q = 1 - 1/Q; for Q < 3 it is
-    above 1. With ``batch_size``, the largest beta that is stable in mean square for batches drawn
-    independently; L_max and mu_min are those of :func:`ravine.iid_rate`.
+    This is the largest beta up to which the worst-case rate of (alpha, beta) is below 1. At alpha =
+    1/L it is the larger root of 8 beta² q = 8 beta - (1 + beta)² q, with q = 1 - 1/Q; for Q < 3 it
+    is above 1. With ``batch_size``, it is the largest beta that is stable in mean square for
+    independent batches; L_max and mu_min are as in :func:`ravine.iid_rate`.
 
     Returns
     -------
-    The bound, to rounding; NaN where no momentum makes the step safe, infinite where every one
-    does (Q = 1 and alpha = 1/L).
+    The bound, to rounding; NaN if no momentum makes the step safe, infinite if every momentum does
+    (Q = 1 and alpha = 1/L).
 
     Examples
     --------
@@ -337,12 +337,12 @@ def safe_momentum(
 
 
 def is_safe(curvature: Curvature, method: Method) -> npt.NDArray[np.bool_]:
-    """Whether the worst-case rate is below 1, decided without rounding a rate that is close to 1.
+    """Whether the worst-case rate is below 1, decided accurately even for rates close to 1.
 
     Two blocks with traces t, determinants d and m = 2 tr(B₁B₂) - t₁t₂ have a common norm below 1
-    iff both are stable and (1-d₁)(1-d₂) + √(((1+d₁)²-t₁²)((1+d₂)²-t₂²)) > |m|. With h = alpha mu,
-    H = alpha L, v = 2+2 beta-(1+2 gamma)h and c = beta(1+gamma)-gamma, (1+d)²-t² = h v and the
-    difference of both sides loses its large terms:
+    iff both are stable and (1-d₁)(1-d₂) + √(((1+d₁)²-t₁²)((1+d₂)²-t₂²)) > |m|. With h = alpha mu, H
+    = alpha L, v = 2+2 beta-(1+2 gamma)h and c = beta(1+gamma)-gamma, (1+d)²-t² = h v, and the large
+    terms of the difference of both sides cancel:
 
     - 2(1-beta)² - (h+H)(1-beta+2c) + (gamma²+(1+gamma)²) hH + √(hH v₁v₂) > 0 for m < 0,
     - (h+H)((1-beta)(1+2 gamma)+2c) - (1+2 gamma) hH + √(hH v₁v₂) > 0 for m > 0.

@@ -1,19 +1,19 @@
 """The worst-case rate of any linear method of any memory, from its transfer function.
 
-A linear method turns the gradients u that it sees into the points y at which it asks for them.
-Between z-transforms that is y = -G(z) u, with a rational G = b/a. Put m = (mu + L)/2 and
-δ = (L - mu)/2. A gradient of the class is u = m y + δ w with ‖w‖ <= ‖y‖, and closing the loop
-over m leaves y = -T δ w with T = b/(a + m b).
+A linear method maps the gradients u to the points y at which they are evaluated. In z-transforms
+this is y = -G(z) u, with a rational G = b/a. Put m = (mu + L)/2 and δ = (L - mu)/2. A gradient of
+the class is u = m y + δ w with ‖w‖ <= ‖y‖, and closing the loop over m gives y = -T δ w with T =
+b/(a + m b).
 
-**The circle theorem.** The worst-case rate r* is the least r for which T has all its poles in
-|z| < r and |T| <= 1/δ on the circle |z| = r. The proof is in the documentation, section
-"The circle theorem". With χ_λ = a + λ b the second condition reads
+**The circle theorem.** The worst-case rate r* is the smallest r for which T has all its poles in
+|z| < r and |T| <= 1/δ on the circle |z| = r. The proof is in docs/theory.md, section "The circle
+theorem". With χ_λ = a + λ b the second condition reads
 
     |χ_m|² - δ²|b|² = Re(χ_mu · conj χ_L) >= 0        on |z| = r,
 
 a polynomial in cos ω for z = r e^{iω}. Its sign on [-1, 1] is decided here in exact rational
 arithmetic (every float is a rational number), so both ends of the bracket are theorems about the
-coefficients as they are stored.
+stored coefficients.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ONE_METHOD = "a transfer function belongs to one method: loop over the elements
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CircleRate(Bracket):
-    """The worst-case rate of a linear method, between two exact statements about its coefficients.
+    """The worst-case rate of a linear method, between two proven bounds.
 
     Attributes
     ----------
@@ -51,8 +51,8 @@ class CircleRate(Bracket):
     upper
         Every sum of the class, in any order, has this rate: the condition holds here.
     angle
-        ω in radians where the circle of radius ``lower`` breaks the condition: the axes of
-        the worst quadratics turn by it at each step.
+        ω in radians at which the circle of radius ``lower`` violates the condition: the axes of the
+        worst quadratics turn by this angle at each step.
     """
 
     angle: float
@@ -60,12 +60,12 @@ class CircleRate(Bracket):
     method: LinearMethod
 
     def turning_hessians(self, steps: int) -> FloatArray:
-        """Hessians, shape (steps, 2, 2), of quadratics in R² that make it grow at ``lower``.
+        """Hessians, shape (steps, 2, 2), of quadratics in R² on which it grows at ``lower``.
 
-        Identify R² with C. The points y_k = z^k, z = lower · e^{iω}, follow from gradients
-        g_k = -z^k/G(z) = m z^k - z^k/T(z). Turning z^k by a fixed angle and scaling it by 1/|T| is
-        what a scaled reflection does whose axis turns with z^k: a symmetric matrix, and H_k has
-        eigenvalues m ± 1/|T|, between mu and L because |T| >= 1/δ.
+        Identify R² with C. The points y_k = z^k, z = lower · e^{iω}, follow from gradients g_k =
+        -z^k/G(z) = m z^k - z^k/T(z). A scaled reflection whose axis turns with z^k rotates z^k by a
+        fixed angle and scales it by 1/|T|. It is a symmetric matrix, and H_k has the eigenvalues m
+        ± 1/|T|, between mu and L because |T| >= 1/δ.
 
         Examples
         --------
@@ -76,7 +76,7 @@ class CircleRate(Bracket):
         [1.0, 9.0]
         """
         count = whole("steps", steps, 0, remedy="give the number of Hessians, e.g. 100")
-        # Four numbers a matrix, and as many on the way.
+        # Four numbers per matrix, and as many temporary ones.
         refuse_too_large("steps", 64 * count, count, "take fewer steps")
 
         middle = 0.5 * (float(self.curvature.L) + float(self.curvature.mu))
@@ -85,11 +85,11 @@ class CircleRate(Bracket):
 
         above = np.polyval(self.method.numerator, point)
         below = np.polyval(self.method.denominator, point)
-        # 1/T, which is finite where the circle is at fault
+        # 1/T, which is finite where the circle violates the condition
         inverse = complex((below + middle * above) / above) if above != 0.0 else 0j
         size = min(abs(inverse), half)
 
-        # A reflection with its axis at θ turns e^{ikω} to e^{i(2θ - kω)}; -1/T has to come out.
+        # A reflection with its axis at θ maps e^{ikω} to e^{i(2θ - kω)}; the result must be -1/T.
         axis = np.arange(count) * self.angle + 0.5 * (np.pi + np.angle(inverse))
         cosine, sine = np.cos(2.0 * axis), np.sin(2.0 * axis)
         reflections = np.stack([cosine, sine, sine, -cosine], axis=-1).reshape(-1, 2, 2)
@@ -100,10 +100,10 @@ class CircleRate(Bracket):
 def circle_rate(curvature: Curvature, method: LinearMethod | Method) -> CircleRate:
     """Worst-case rate r* of a linear method of any memory over every sum of the class, any order.
 
-    The class is that of :func:`ravine.worst_case_rate`, which is the closed form of the same
-    number for the (alpha, beta, gamma) family: gradients with ‖u - m y‖ <= δ‖y‖ at every step,
-    nothing else. r* is bisected in rational arithmetic, so that both ends are proven: Schur and
-    Cohn's test for the poles, Sturm's for the circle.
+    The class is that of :func:`ravine.worst_case_rate`, the closed form of the same number for the
+    (alpha, beta, gamma) family: gradients with ‖u - m y‖ <= δ‖y‖ at every step, without further
+    assumptions. r* is bisected in rational arithmetic, so both ends are proven: Schur and Cohn's
+    test for the poles, Sturm's for the circle.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def circle_rate(curvature: Curvature, method: LinearMethod | Method) -> CircleRa
     Returns
     -------
     CircleRate
-        ``lower`` and ``upper``, some units in the last place apart, and the worst quadratics.
+        ``lower`` and ``upper``, a few units in the last place apart, and the worst quadratics.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def circle_rate(curvature: Curvature, method: LinearMethod | Method) -> CircleRa
     >>> round(float(rate.lower), 12), round(float(np.degrees(rate.angle)), 6)
     (1.164213562373, 45.0)
 
-    Gradient descent whose gradients are one step old, safe for every mu iff alpha L < 2/3:
+    Gradient descent with gradients one step old is safe for every mu iff alpha L < 2/3:
 
     >>> late = LinearMethod.multi_step([1], [0, 0.02])
     >>> round(float(circle_rate(c, late).upper), 6)
@@ -148,7 +148,7 @@ def circle_rate(curvature: Curvature, method: LinearMethod | Method) -> CircleRa
 
 
 class CircleTest:
-    """Whether a radius satisfies the two conditions of the circle theorem.
+    """Whether a radius satisfies both conditions of the circle theorem.
 
     Of a method with exact coefficients, the highest power of z first.
     """
@@ -156,7 +156,7 @@ class CircleTest:
     def __init__(
         self, mu: Fraction, L: Fraction, numerator: ExactArray, denominator: ExactArray
     ) -> None:
-        # χ_λ = a + λ b, the constant first
+        # χ_λ = a + λ b in exact arithmetic, the constant first
         above = np.concatenate([numerator[::-1], [0] * (denominator.size - numerator.size)])
         self.flat, self.steep, self.middle = (
             denominator[::-1] + eigenvalue * above for eigenvalue in (mu, L, (mu + L) / 2)
@@ -192,15 +192,15 @@ class CircleTest:
         return lower, upper
 
     def worst_angle(self, radius: float) -> float:
-        """The ω at which the circle comes closest to breaking the condition."""
+        """The ω at which the circle comes closest to violating the condition."""
         if radius == 0.0:
             return 0.0
 
         cosines = self._cosines(radius)
         series = (cosines / np.abs(cosines).max()).astype(float)
 
-        # The least value is at an end or where the derivative vanishes; that its place is known
-        # only roughly does not matter, for the value is flat there.
+        # The minimum is at an end or where the derivative vanishes; an approximate c suffices,
+        # because the value is flat there.
         slope = np.trim_zeros(chebyshev.chebder(series), "b")
         places = [-1.0, 1.0]
         if slope.size > 1:
@@ -225,12 +225,12 @@ class CircleTest:
 
 
 def exact(values: npt.ArrayLike) -> ExactArray:
-    """Every float as the rational number that it is."""
+    """Convert every float to the rational number that it represents."""
     return np.array([Fraction(float(v)) for v in np.ravel(values)])
 
 
 def roots_inside_unit_circle(p: ExactArray) -> bool:
-    """Schur and Cohn's test: p and its reverse p* give (p_n p - p_0 p*)/z, one degree less."""
+    """Schur and Cohn's test: p and its reverse p* give (p_n p - p_0 p*)/z, of one degree less."""
     while p.size > 1:
         if abs(p[0]) >= abs(p[-1]):
             return False
@@ -244,7 +244,7 @@ def positive_on_interval(p: ExactArray) -> bool:
     chain = [polynomial.polytrim(p), polynomial.polyder(p)]
     while chain[-1].any():
         rest = -polynomial.polydiv(chain[-2], chain[-1])[1]
-        largest = np.abs(rest).max()  # a positive factor that keeps the numbers short
+        largest = np.abs(rest).max()  # a positive factor, to keep the numbers short
         chain.append(rest / largest if largest else rest)
 
     ends = [[polynomial.polyval(x, q) for q in chain] for x in (-1, 1)]

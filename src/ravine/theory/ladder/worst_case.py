@@ -28,33 +28,33 @@ from ravine.values import Value
 Where: TypeAlias = npt.NDArray[np.bool_]
 _J = np.array([[0.0, 1.0], [-1.0, 0.0]])
 _LARGEST_MARGIN = 1e-3
-"""Relative distance above r* beyond which a proof would no longer be one of r*."""
+"""Largest relative distance above r* at which a proof still counts as one of r*."""
 _NILPOTENT = 1e-3
 """Rates below this belong to nearly nilpotent blocks, where r* is uncertain by its square root."""
 
 
 @overflow_allowed
 def worst_case_rate(curvature: Curvature, method: Method | LinearMethod) -> Real:
-    """Exact rate r* over all finite sums of L-smooth mu-strongly convex functions, in any order.
+    """Exact rate r* over all finite sums of L-smooth, mu-strongly convex functions, in any order.
 
-    The best quadratic Lyapunov function of the two extreme blocks B(mu), B(L) serves every
-    Hessian between them, and quadratics in the plane whose axes turn by a fixed angle attain it:
-    no other argument can improve it. With traces t_i and determinants d_i of the two blocks,
-    D = alpha (L - mu), c = beta(1 + gamma) - gamma, and w² = 2 (d₁ + d₂)(2 (d₁ + d₂) - t₁ t₂), the
-    candidate is
+    The best quadratic Lyapunov function of the two extreme blocks B(mu), B(L) works for every
+    Hessian between them, and quadratics in the plane with axes that turn by a fixed angle attain
+    its rate, so no other argument can improve it. With traces t_i and determinants d_i of the two
+    blocks, D = alpha (L - mu), c = beta(1 + gamma) - gamma, and w² = 2 (d₁ + d₂)(2 (d₁ + d₂) - t₁
+    t₂), the candidate is
 
         r² = (w² + 2 w D √c + (1 + gamma)(beta - gamma) D²)/(8 (d₁ + d₂) - (t₁ + t₂)²).
 
-    It counts where all of it is real, r exceeds the spectral radius, and the turning angle exists;
-    elsewhere r* is the spectral radius. For gamma = beta, c is beta².
+    It applies if it is real, r exceeds the spectral radius, and the turning angle exists; otherwise
+    r* is the spectral radius. For gamma = beta, c is beta².
 
-    A method of any memory, given by its transfer function as a ``LinearMethod``, has its rate from
-    the circle theorem instead, for single values of mu and L.
+    For a method of any memory, given by its transfer function as a ``LinearMethod``, the rate comes
+    from the circle theorem instead, for single values of mu and L.
 
     Returns
     -------
-    Growth per step. Below 1: convergence on every such sum under every sampling. Above 1: some
-    sum in two dimensions, in some order, diverges at exactly this rate.
+    Growth per step. Below 1: convergence on every such sum with every sampling. Above 1: some sum
+    in two dimensions, in some order, diverges at exactly this rate.
 
     Examples
     --------
@@ -71,12 +71,12 @@ def worst_case_rate(curvature: Curvature, method: Method | LinearMethod) -> Real
 
 @overflow_allowed
 def turning_angle(curvature: Curvature, method: Method) -> Real:
-    """Angle ω in radians by which the axes turn each step in the worst finite sum; 0 where none.
+    """Angle ω in radians by which the axes of the worst finite sum turn per step; 0 if they do not.
 
     Quadratics in R² with eigenvalues mu and L whose axes turn by ω grow at exactly
-    :func:`worst_case_rate`. With traces t_i, determinants d_i and r = r*,
-    cos ω = ((r + d₁/r) t₂ + (r + d₂/r) t₁)/(4(d₁ + d₂)).
-    Where the rate is the spectral radius one fixed quadratic is the worst, and ω = 0.
+    :func:`worst_case_rate`. With traces t_i, determinants d_i and r = r*, cos ω = ((r + d₁/r) t₂ +
+    (r + d₂/r) t₁)/(4(d₁ + d₂)). If the rate is the spectral radius, one fixed quadratic is the
+    worst case, and ω = 0.
 
     Examples
     --------
@@ -106,8 +106,8 @@ def _rate_and_angle(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> 
 def _candidate(low: Real, high: Real, beta: Real, gamma: Real) -> tuple[Real, Real, Where]:
     """The candidate r, the cosine of its angle and whether it is real.
 
-    Differences come from ``discriminant_form``, in which nothing cancels near h = 1 or beta = 1:
-    (t₁ + t₂)² - 8(d₁ + d₂) is the form of q₁ + q₂ and h₁ + h₂.
+    Differences use ``discriminant_form``, which avoids cancellation near h = 1 or beta = 1: (t₁ +
+    t₂)² - 8(d₁ + d₂) is the form of q₁ + q₂ and h₁ + h₂.
     """
     a, b, c = discriminant_form(beta, gamma)
     q1, q2 = 1.0 - low, 1.0 - high
@@ -148,7 +148,7 @@ class Certificate(Value):
 
     @property
     def transient_gain(self) -> float:
-        """√(p₁₁/σ_P): how far the error may rise above rate^k before it falls."""
+        """√(p₁₁/σ_P): how far the error may exceed rate^k before it falls."""
         return norm_gains(self.P, float(self.method.gamma))[0]
 
     @property
@@ -163,8 +163,8 @@ class Certificate(Value):
     def verify(self) -> bool:
         """Prove P ≻ 0 and both matrix inequalities in exact rational arithmetic.
 
-        Every float is a rational number, so nothing is rounded: ``True`` is a proof for exactly
-        the stored alpha, beta, gamma, mu, L, rate and P.
+        Every float is a rational number, so nothing is rounded: ``True`` is a proof for the exact
+        stored alpha, beta, gamma, mu, L, rate and P.
         """
         P = exact(self.P).reshape(2, 2)
         if not (P[0, 0] > 0 and P[0, 0] * P[1, 1] > P[0, 1] ** 2 and P[0, 1] == P[1, 0]):
@@ -216,9 +216,9 @@ class Certificate(Value):
 
 
 def norm_gains(P: FloatArray, gamma: float) -> tuple[float, float]:
-    """Constants of the norm P: √(p₁₁/σ_P) of a start, √(gᵀPg/σ_P) of a kick g = (1+gamma, 1).
+    """Constants of the norm P: √(p₁₁/σ_P) for a start, √(gᵀPg/σ_P) for a kick g = (1+gamma, 1).
 
-    σ_P = p₁₁ - p₁₂²/p₂₂ is the least P-norm, squared, of a state whose error ‖y - x*‖ is 1.
+    σ_P = p₁₁ - p₁₂²/p₂₂ is the smallest squared P-norm of a state with the error ‖y - x*‖ = 1.
     """
     schur = P[0, 0] - P[0, 1] ** 2 / P[1, 1]
     g = np.array([1.0 + gamma, 1.0])
@@ -231,9 +231,9 @@ def certificate(
 ) -> Certificate:
     """Certify a worst-case rate: the exact r* up to ``margin``, or a ``rate`` of your choice.
 
-    In the norm P = JY with traceless Y and X_i the traceless part of block i,
-    ‖B_i‖_P <= r iff tr(Y X_i)²/det Y <= (r + d_i/r)² - t_i². The best Y lies in the plane of
-    X₁ and X₂, or across it where both terms vanish together, so a handful of candidates suffices.
+    In the norm P = JY with traceless Y and X_i the traceless part of block i, ‖B_i‖_P <= r iff tr(Y
+    X_i)²/det Y <= (r + d_i/r)² - t_i². The best Y lies in the plane of X₁ and X₂, or across it if
+    both terms vanish together, so a few candidates suffice.
 
     Parameters
     ----------
@@ -242,9 +242,9 @@ def certificate(
     rate
         Rate to certify, larger than r*. By default r*(1 + margin).
     margin
-        Relative distance above r*, positive: at r* itself the proof has no slack for rounding.
-        Where the proof does not go through in floating point it is raised tenfold at a time.
-        Below r* = 1e-3 it counts as absolute.
+        Relative distance above r*, positive: at r* itself the proof has no slack for rounding. If
+        the proof fails in floating point, it is raised by factors of ten. Below r* = 1e-3 it is
+        absolute.
 
     Returns
     -------
@@ -277,7 +277,7 @@ def certificate(
         return proof
 
     while step <= _LARGEST_MARGIN:
-        # Near a nilpotent pair r* is itself uncertain by more than a share of it.
+        # Near a nilpotent pair, the error of r* itself is more than a share of it.
         proof = _attempt(*single, least + step * (least if least > _NILPOTENT else 1.0))
         if proof is not None:
             return proof
@@ -292,7 +292,7 @@ def certificate(
 
 
 def _attempt(curvature: Curvature, method: Method, rate: float) -> Certificate | None:
-    """The first candidate norm whose proof goes through at this rate."""
+    """The first candidate norm with a valid proof at this rate."""
     blocks = [block(value, method) for value in (curvature.mu, curvature.L)]
     for P in sorted(_candidates(blocks, rate), key=lambda P: _excess(P, blocks)):
         proof = Certificate(curvature, method, rate, P / P.max())
@@ -303,14 +303,14 @@ def _attempt(curvature: Curvature, method: Method, rate: float) -> Certificate |
 
 
 def _candidates(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
-    """Positive definite matrices among which the best norm is searched."""
+    """Positive definite matrices from which the best norm is chosen."""
     X = [B - 0.5 * np.trace(B) * np.eye(2) for B in blocks]
     slack = [max((rate + np.linalg.det(B) / rate) ** 2 - np.trace(B) ** 2, 0.0) for B in blocks]
     gram = np.array([[np.trace(a @ b) for b in X] for a in X])
     pencil = [(1.0, 0.0), (0.0, 1.0), (-gram[0, 1], gram[0, 0]), (gram[1, 1], -gram[0, 1])]
     one, two = np.sqrt(slack)
     for target in (two, -two):
-        # The form on which both terms are as large as the rate allows, up to its scale.
+        # The form on which both terms are as large as the rate allows, up to scale.
         x = gram[1, 1] * one - gram[0, 1] * target
         pencil.append((x, gram[0, 0] * target - gram[0, 1] * one))
 
@@ -326,7 +326,7 @@ def _candidates(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
 
 
 def _lyapunov(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
-    """Norms of single blocks: what is left when both blocks are the same up to a multiple of I.
+    """Norms of single blocks, for two blocks that are equal up to a multiple of I.
 
     P - (B/r)ᵀ P (B/r) = I, as four linear equations.
     """
@@ -340,6 +340,6 @@ def _lyapunov(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
 
 
 def _excess(P: FloatArray, blocks: list[FloatArray]) -> float:
-    """Largest squared norm of the blocks in the norm P, up to what they have in common."""
+    """Largest squared norm of the blocks in the norm P, up to a common part."""
     adjugate = np.array([[P[1, 1], -P[0, 1]], [-P[0, 1], P[0, 0]]])
     return max(float(np.trace(adjugate @ B.T @ P @ B)) for B in blocks) / float(np.linalg.det(P))

@@ -1,9 +1,9 @@
-"""Exact second moments of the family on a quadratic with additive gradient noise.
+"""Exact second moments on a quadratic with additive gradient noise.
 
 In one eigen-direction lambda, with independent noise of variance sigma2 and h = alpha lambda, the
-method is a second-order autoregression with trace 1 + beta - h (1+gamma) and determinant
-d = beta - h gamma. It has a stationary law iff Jury's conditions hold: h > 0,
-2 (1+d) - h > 0 and |d| < 1.
+method is a second-order autoregression with trace 1 + beta - h (1+gamma) and determinant d = beta -
+h gamma. It has a stationary distribution iff Jury's conditions hold: h > 0, 2 (1+d) - h > 0 and |d|
+< 1.
 
 Errors come in two quantities: the distance E‖y - x*‖² and the objective E f(y) - f*.
 """
@@ -41,7 +41,7 @@ _SIGMA2 = "give the variance of the gradient noise, e.g. sigma2=1.0"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StationaryVariance(Value):
-    """Stationary second moments in each eigen-direction; infinite where none exist."""
+    """Stationary second moments in each eigen-direction; infinite if they do not exist."""
 
     x: Real
     """Variance of x_k."""
@@ -55,7 +55,7 @@ class StationaryVariance(Value):
     """E f(y_k) - f* in this direction: λ/2 times the variance of y_k."""
 
     def of(self, quantity: ErrorQuantity) -> Real:
-        """The share of this direction in a mean error."""
+        """The contribution of this direction to a mean error."""
         return self.objective if quantity is ErrorQuantity.OBJECTIVE else self.y
 
 
@@ -64,12 +64,12 @@ def _stationary_law(
 ) -> tuple[FloatArray, ...]:
     """Var x, Var y, Var velocity, Cov and the excess λ Var y / 2, in one direction.
 
-    With p = 1 - d and v = 2(1 + d) - h, the two factors that Jury's conditions keep positive,
+    With p = 1 - d and v = 2(1 + d) - h, which Jury's conditions make positive,
 
         Var y = (alpha² sigma2 / 2) (1/(h p) + (1 + 2 gamma)²/(p v)),
 
-    two positive terms. p is built as (1 - beta) + h gamma: 1 - d would lose all digits as
-    beta tends to 1.
+    two positive terms. p is computed as (1 - beta) + h gamma, because 1 - d would lose all digits
+    as beta tends to 1.
     """
     h = alpha * lam
     p = (1.0 - beta) + h * gamma
@@ -107,9 +107,9 @@ def stationary_variance(
     Parameters
     ----------
     eigenvalues
-        Finite numbers; they broadcast against the parameters of ``method`` like in NumPy.
+        Finite numbers; they broadcast against the parameters of ``method`` as in NumPy.
     method
-        The whole family, negative momentum included; arrays broadcast.
+        Any member of the family, including negative momentum; arrays broadcast.
     sigma2
         Variance of the gradient noise in that direction, zero or more; broadcasts.
 
@@ -147,7 +147,7 @@ def noise_floor(
     sigma2: npt.ArrayLike = 1.0,
     quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
 ) -> Real:
-    """The error in the long run: the stationary E‖y - x*‖² = sum_i Var y_i, or E f(y) - f*.
+    """The stationary error E‖y - x*‖² = sum_i Var y_i, or E f(y) - f*.
 
     Parameters
     ----------
@@ -155,8 +155,8 @@ def noise_floor(
         Positive; the last axis runs over the eigenvalues of one Hessian (a scalar is a problem
         in one dimension). The axes before it broadcast against the parameters of ``method``.
     method
-        The whole family; arrays broadcast against all but the last axis of ``eigenvalues``. Or one
-        ``LinearMethod`` of any memory.
+        Any member of the family; arrays broadcast against all axes of ``eigenvalues`` except the
+        last. Or one ``LinearMethod`` of any memory.
     sigma2
         Noise variance in each direction, zero or more: a scalar, or an array whose last axis
         runs over the directions, like that of ``eigenvalues``.
@@ -167,7 +167,7 @@ def noise_floor(
     Returns
     -------
     Real
-        The sum over the last axis; infinite where any direction is unstable.
+        The sum over the last axis; infinite if any direction is unstable.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def second_moment(
     steps: int,
     quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
 ) -> FloatArray:
-    """Exact E r_{k+1}² of one eigen-direction for k = 0, ..., steps, transient included.
+    """Exact E r_{k+1}² of one eigen-direction for k = 0, ..., steps, including the transient.
 
     From r_1 = start and v_0 = 0, with the block B and the gain g = (1+gamma, 1),
     E r_{k+1}² = ((B^k)_{11} start)² + alpha² sigma2 sum_{j<k} ((B^j g)_1)².
@@ -216,7 +216,7 @@ def second_moment(
     eigenvalues
         Finite numbers; they broadcast against the parameters of ``method``.
     method
-        The whole family; arrays broadcast. Or one ``LinearMethod`` of any memory.
+        Any member of the family; arrays broadcast. Or one ``LinearMethod`` of any memory.
     sigma2
         Variance of the gradient noise in that direction, zero or more; broadcasts.
     start
@@ -224,8 +224,8 @@ def second_moment(
     steps
         Number of steps, zero or more.
     quantity
-        ``"distance"`` for E r², ``"objective"`` for this direction's share of E f(y) - f*,
-        which is λ/2 times as much.
+        ``"distance"`` for E r², ``"objective"`` for this direction's part of E f(y) - f*, λ/2 times
+        E r².
 
     Returns
     -------
@@ -256,7 +256,7 @@ def second_moment(
     loop, read, rest, kick = _state(lam, method)
     out = np.empty((count + 1, *shape))
 
-    # What the start and one unit of noise have become after k steps.
+    # The response to the start and to one unit of noise after k steps.
     state = np.broadcast_to(first, shape)[..., None] * rest
     pulse = np.broadcast_to(kick, (*shape, kick.shape[-1]))
     variance = np.zeros(shape)
@@ -266,14 +266,14 @@ def second_moment(
         state = (loop @ state[..., None])[..., 0]
         pulse = (loop @ pulse[..., None])[..., 0]
 
-    out[np.isnan(out)] = np.inf  # only a difference of overflows is not a number
+    out[np.isnan(out)] = np.inf  # NaN occurs only as a difference of overflows
     return out
 
 
 def _state(lam: Real, method: Method | LinearMethod) -> tuple[FloatArray, ...]:
-    """One step of a direction: its matrix, the row that reads y, the state at rest at 1, the kick.
+    """One step of a direction: its matrix, the row for y, the state at rest at 1, and the kick.
 
-    The kick is what one unit of gradient noise adds to the state.
+    The kick is the effect of one unit of gradient noise on the state.
     """
     if isinstance(method, Method):
         kick = -np.asarray(method.alpha)[..., None] * noise_gain_vector(method)
@@ -290,9 +290,9 @@ def paper_noise_coefficient(
 ) -> Real:
     """The coefficient of sigma² that Theorem 1 states; an estimate, not a bound.
 
-    alpha² ((1+gamma)² + 1) / (1 - ρ²), and with ``c_epsilon=True`` times the estimate
-    1 + (1 - ρ²)(‖A‖² - ρ²) that the paper puts for its constant C_ε. At the standard parameters
-    the true variance of the worst direction is larger for Q > 9.107470, even with it: see
+    alpha² ((1+gamma)² + 1) / (1 - ρ²), with ``c_epsilon=True`` times the paper's estimate 1 + (1 -
+    ρ²)(‖A‖² - ρ²) of its constant C_ε. At the standard parameters the true variance of the worst
+    direction is larger for Q > 9.107470, even with this factor; see
     :func:`exact_noise_coefficient`.
 
     Parameters
@@ -305,7 +305,7 @@ def paper_noise_coefficient(
     Returns
     -------
     Real
-        Infinite where the method is not stable.
+        Infinite if the method is not stable.
 
     Examples
     --------
@@ -321,7 +321,7 @@ def paper_noise_coefficient(
     if c_epsilon:
         value = value + gain * (contraction(curvature, method) ** 2 - rho2)
 
-    # Where ρ rounds to 1 the coefficient is beyond what float64 can tell from infinite.
+    # If ρ rounds to 1, float64 cannot distinguish the coefficient from infinity.
     return np.where(stable(curvature, method) & (rho2 < 1.0), value, np.inf)[()]
 
 
@@ -334,11 +334,11 @@ def exact_noise_coefficient(
 ) -> Real:
     """Coefficient of sigma² in the worst direction: the largest Var y / sigma² over [mu, L].
 
-    The stationary E‖y - x*‖² of a quadratic whose noise has total variance sigma² is a weighted
-    mean of Var y(λ) over its eigenvalues, so this is the exact worst case. E f(y) - f* is the
-    same mean of λ Var y(λ)/2. On the stable interval Var y is log-convex in λ, and λ Var y is
-    log-convex or increasing, so one of the ends mu, L attains either maximum (the
-    documentation, "The worst direction under noise", has both proofs).
+    The stationary E‖y - x*‖² of a quadratic with noise of total variance sigma² is a weighted mean
+    of Var y(λ) over its eigenvalues, so this is the exact worst case. E f(y) - f* is the same mean
+    of λ Var y(λ)/2. On the stable interval, Var y is log-convex in λ, and λ Var y is log-convex or
+    increasing, so mu or L attains each maximum (proofs in docs/theory.md, "The worst direction
+    under noise").
 
     Parameters
     ----------
@@ -350,7 +350,7 @@ def exact_noise_coefficient(
     Returns
     -------
     Real
-        Infinite where the method is not stable.
+        Infinite if the method is not stable.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Largest powers of B(lambda) over every eigenvalue in [mu, L]: upper bounds, and the peak.
 
 An entry of B(lambda)^j is a polynomial of degree j in lambda. A polynomial p of degree n on an
-interval, sampled at the N + 1 points c + w cos(i π/N), obeys
-max |p| <= max_i |p_i| / cos(n π / 2N) for n < N: near its largest value a trigonometric
-polynomial of degree n falls no faster than cos(n φ), and some sample is within π/2N of it.
+interval, sampled at the N + 1 points c + w cos(i π/N), satisfies max |p| <= max_i |p_i| / cos(n π /
+2N) for n < N: near its maximum a trigonometric polynomial of degree n falls no faster than cos(n
+φ), and some sample is within π/2N of the maximum.
 """
 
 from __future__ import annotations
@@ -23,28 +23,29 @@ from ravine.theory.ladder.rates import check_shapes, stable
 from ravine.values import Value
 
 _LENGTHS = (256, 2048)
-"""Powers J to scan: a short scan, then a long one where the powers have not decayed by then."""
+"""Powers J to scan: a short scan, then a long one if the powers have not decayed."""
 _POINTS_PER_POWER = 4
-"""Samples N = 4J: the bounds exceed the truth by at most 1/cos²(π/8), 17 %, at the last power."""
+"""Samples N = 4J: the bounds exceed the true values by at most 1/cos²(π/8), 17 %, at the last
+power."""
 _POINTS_FOR_LAST = 32
-"""More samples for the last power, which the continuation raises to powers: 0.24 %."""
+"""More samples for the last power, because the continuation raises it to powers: 0.24 %."""
 _NEGLIGIBLE = 1e-9
-"""‖B^J‖ at which what comes after J no longer matters."""
+"""‖B^J‖ at which later powers no longer matter."""
 _SCALINGS = np.logspace(-6, 6, 49)
-"""Candidates for τ: four a decade, over the range of the step sizes that people use."""
+"""Candidates for τ: four per decade, over the range of common step sizes."""
 _LONGEST_SEARCH = 2**20
-"""Powers of one block that are tried before the search gives up: some seconds."""
+"""Maximum power of one block in the search, which takes a few seconds."""
 _SAMPLES = 256
 """Chebyshev points of the spectrum, and as many in geometric progression."""
 _SHARPENED = 8
-"""Best samples whose eigenvalue is then moved to the very top."""
+"""Number of best samples whose eigenvalue is then refined to the maximum."""
 
 
 @dataclass(frozen=True)
 class WorstPowers:
     """Upper bounds, for j = 0, ..., J-1, of maxima over lambda in [mu, L].
 
-    Norms are spectral ones in the state (r, τv), where B and g = (1+gamma, τ) are taken too.
+    Norms are spectral norms in the state (r, τv), in which B and g = (1+gamma, τ) are given too.
     """
 
     norm2: FloatArray
@@ -74,7 +75,7 @@ class WorstPowers:
         return self._extended(self.norm2, 1.0, steps + 1)
 
     def noise_limit(self) -> float:
-        """Bound of the whole sum of w ((B^j g)_1)²; infinite if ‖B^J‖ does not fall below 1."""
+        """Bound of the infinite sum of w ((B^j g)_1)²; infinite if ‖B^J‖ is not below 1."""
         if not self.block2 < 1.0:
             return np.inf
 
@@ -98,7 +99,7 @@ def worst_powers(
 ) -> WorstPowers:
     """Scan the powers of B over [mu, L]; weight lambda/2 if ``objective``, else 1.
 
-    With ``scaled`` the norms are those of the state (r, τv), for a τ that makes them decay early.
+    With ``scaled``, the norms are those of the state (r, τv), with a τ for which they decay early.
     """
     settles = bool(stable(curvature, method))
     with np.errstate(all="ignore"):
@@ -112,7 +113,7 @@ def worst_powers(
 
 
 def chebyshev(curvature: Curvature, degree: int) -> FloatArray:
-    """The degree + 1 extrema of Chebyshev's polynomial on [mu, L], both ends without rounding."""
+    """The degree + 1 extrema of the Chebyshev polynomial on [mu, L], with exact ends."""
     mu, L = curvature.mu, curvature.L
     middle, half = 0.5 * (L + mu), 0.5 * (L - mu)
     lam: FloatArray = middle - half * np.cos(np.arange(degree + 1) * np.pi / degree)
@@ -121,7 +122,7 @@ def chebyshev(curvature: Curvature, degree: int) -> FloatArray:
 
 
 def _scaling(curvature: Curvature, method: Method, length: int) -> float:
-    """Pick τ for a small continuation past ``length``; any τ gives a valid bound."""
+    """Choose τ for a small continuation past ``length``; any τ gives a valid bound."""
     lam = np.geomspace(curvature.mu, curvature.L, 65)
     power = np.linalg.matrix_power(block(lam, method), length)
     g = noise_gain_vector(method)
@@ -143,7 +144,7 @@ def _rescaled(tau: float) -> FloatArray:
 def _scan(
     curvature: Curvature, method: Method, objective: bool, length: int, tau: float
 ) -> WorstPowers:
-    """Follow the powers of B at Chebyshev's points, in the state (r, τv)."""
+    """Compute the powers of B at the Chebyshev points, in the state (r, τv)."""
     points = _POINTS_PER_POWER * length
     lam = chebyshev(curvature, points)
     weight = 0.5 * lam if objective else np.ones_like(lam)
@@ -154,7 +155,7 @@ def _scan(
     noise2: list[float] = []
     blocks = block(lam, method) * _rescaled(tau)
     for j, (p, q, s, t) in enumerate(islice(powers(blocks), length + 1)):
-        # An entry of B^j has degree j, so between two samples its square is at most this larger.
+        # An entry of B^j has degree j, so between two samples its square is larger by at most this.
         angle = j * np.pi / (2 * points)
         excess = 1.0 / np.cos(angle) ** 2
         # lambda p² has degree 2j + 1, one more than p²
@@ -182,12 +183,12 @@ def powers(blocks: FloatArray) -> Iterator[tuple[FloatArray, FloatArray, FloatAr
     p, q, s, t = np.repeat([1.0, 0.0, 0.0, 1.0], len(blocks)).reshape(4, -1)
     while True:
         yield p, q, s, t
-        # Entry by entry: a stacked product of 2x2 matrices is slower.
+        # Entry by entry, because a stacked product of 2x2 matrices is slower.
         p, q, s, t = p * a + q * c, p * b + q * d, s * a + t * c, s * b + t * d
 
 
 def _largest_block(curvature: Curvature, method: Method, length: int, tau: float) -> float:
-    """Bound of ‖B^J‖² from more samples: the continuation past J hangs on it."""
+    """Bound of ‖B^J‖² from more samples, because the continuation past J depends on it."""
     points = _POINTS_FOR_LAST * length
     lam = chebyshev(curvature, points)
     power = np.linalg.matrix_power(block(lam, method), length)
@@ -197,23 +198,23 @@ def _largest_block(curvature: Curvature, method: Method, length: int, tau: float
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TransientPeak(Value):
-    """The largest norm of a power of A, and where it is reached."""
+    """The largest norm of a power of A, and where it is attained."""
 
     norm: npt.NDArray[np.float64] | np.float64
-    """sup_k ‖A^k‖ over every Hessian with the given curvature; infinite when unstable."""
+    """sup_k ‖A^k‖ over every Hessian with the given curvature; infinite if unstable."""
     step: npt.NDArray[np.int64] | np.int64
-    """The k that reaches it; -1 when unstable."""
+    """The k that attains it; -1 if unstable."""
     eigenvalue: npt.NDArray[np.float64] | np.float64
-    """The eigenvalue that reaches it; NaN when unstable."""
+    """The eigenvalue that attains it; NaN if unstable."""
 
 
 @overflow_allowed
 def transient_peak(curvature: Curvature, method: Method) -> TransientPeak:
     """Transient growth of the deterministic method: sup_k ‖A^k‖₂ in the state (r, v).
 
-    ‖A^k‖ is the largest ‖B(λ)^k‖ over the spectrum, so the supremum is taken over k >= 0 and
-    every λ in [mu, L]. For Nesterov's method no parameters are known for which a λ inside beats
-    both ends; at the standard ones mu attains it, near k = √Q, and the peak grows like √Q/e. Heavy
+    ‖A^k‖ is the largest ‖B(λ)^k‖ over the spectrum, so the supremum is taken over k >= 0 and every
+    λ in [mu, L]. For Nesterov's method, no parameters are known for which a λ inside exceeds both
+    ends; at the standard parameters mu attains it, near k = √Q, and the peak grows like √Q/e. Heavy
     ball near resonance peaks inside.
 
     Parameters
@@ -224,10 +225,10 @@ def transient_peak(curvature: Curvature, method: Method) -> TransientPeak:
     Returns
     -------
     TransientPeak
-        At least 1 (k = 0), and attained at the eigenvalue and step that come with it. At both
-        ends of the curvature the search ends with a proof that no later k is larger, or after 2²⁰
-        steps when the method is that slow. Inside, the best samples of λ are sharpened:
-        a peak that all of them miss is not excluded, but must be narrower than their spacing.
+        At least 1 (k = 0), and attained at the returned eigenvalue and step. At both ends of the
+        curvature, the search ends with a proof that no later k is larger, or after 2²⁰ steps for
+        very slow methods. Inside, the best samples of λ are refined; a peak that all samples miss
+        is possible, but must be narrower than their spacing.
 
     Examples
     --------
@@ -237,7 +238,7 @@ def transient_peak(curvature: Curvature, method: Method) -> TransientPeak:
     >>> round(float(peak.norm), 6), int(peak.step), float(peak.eigenvalue)
     (7.170203, 22, 1.0)
 
-    Heavy ball near resonance, where the ends alone would say 3.86:
+    Heavy ball near resonance, where the ends alone would give 3.86:
 
     >>> peak = transient_peak(Curvature(1 / 11.7, 1), Method(2.997, 0.9985, 0))
     >>> round(float(peak.norm), 3), int(peak.step), round(float(peak.eigenvalue), 3)
@@ -256,8 +257,8 @@ def transient_peak(curvature: Curvature, method: Method) -> TransientPeak:
 
 def _highest(curvature: Curvature, method: Method) -> tuple[float, int, float]:
     """Largest norm, its power and its eigenvalue, over [mu, L]."""
-    # Entries of B^k are polynomials of degree k in λ, for which Chebyshev's points are best; the
-    # flat directions of an ill-conditioned problem are closer together than they can see.
+    # Entries of B^k are polynomials of degree k in λ, for which Chebyshev points are best; the flat
+    # directions of an ill-conditioned problem are closer together than these points.
     points = chebyshev(curvature, _SAMPLES - 1)
     lam = np.sort(np.concatenate([points, np.geomspace(points[0], points[-1], _SAMPLES)[1:-1]]))
     peaks = [(*_peak(B), float(at)) for B, at in zip(block(lam, method), lam, strict=True)]
@@ -266,10 +267,10 @@ def _highest(curvature: Curvature, method: Method) -> tuple[float, int, float]:
 
     for j in np.argsort([-peak[0] for peak in peaks], kind="stable")[:_SHARPENED]:
         power = peaks[j][1]
-        # A sample next to an end is left of or right of it: the end itself has been seen.
+        # The end itself has been examined, so a sample next to it is bracketed on its other side.
         if 0 < j < len(lam) - 1 and power > 0:
             size, place = _sharpened(lam[j - 1], lam[j + 1], power, method)
-            # not by rounding: a peak at an end is not to be moved inside
+            # larger than rounding, so that a peak at an end does not move inside
             if size > top[0] * (1.0 + 1e-12):
                 top = (size, power, place)
 
@@ -279,7 +280,7 @@ def _highest(curvature: Curvature, method: Method) -> tuple[float, int, float]:
 def _peak(B: FloatArray) -> tuple[float, int]:
     """Largest ‖B^k‖ over k >= 0, and its k.
 
-    Once some k >= 1 has ‖B^k‖ <= 1 the search ends: ‖B^{k+j}‖ <= ‖B^j‖ was seen before.
+    The search ends at the first k >= 1 with ‖B^k‖ <= 1, because then ‖B^{k+j}‖ <= ‖B^j‖.
     """
     powers = np.eye(2)[None]
     step = B
@@ -307,7 +308,7 @@ def _sharpened(low: float, high: float, power: int, method: Method) -> tuple[flo
     def size(lam: float) -> float:
         return float(spectral_norms(np.linalg.matrix_power(block(lam, method), power)))
 
-    # The norm is flat at its top: λ to 1e-8 of the interval gives it to 1e-16.
+    # The norm is flat at its maximum: λ to 1e-8 of the interval gives it to 1e-16.
     options = {"xatol": 1e-8 * (high - low)}
     top = minimize_scalar(lambda x: -size(x), bounds=(low, high), method="bounded", options=options)
     return size(float(top.x)), float(top.x)

@@ -1,1 +1,1 @@
-"""The best step size and momentum, and the reason for them."""
+"""The best step size and momentum, with reasons and guarantees."""

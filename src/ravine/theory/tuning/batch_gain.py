@@ -1,4 +1,4 @@
-"""The fastest parameters that are safe at a batch size, and what a larger batch gains."""
+"""The fastest safe parameters at a batch size, and the gain of larger batches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ravine.values import Value
 _SHORTEST = 1e-3
 """Shortest step tried, as a share of the best step of SGD at this batch size."""
 _LONGEST = 4.0
-"""Longest alpha L tried: beyond it no momentum between -1 and 1 is stable."""
+"""Longest alpha L tried; no momentum between -1 and 1 is stable beyond it."""
 _ROUNDING = 2.0**-49
 """Error of a rate next to 1."""
 _NEAREST = 1.0 - 2.0**-48
@@ -30,15 +30,15 @@ _NEAREST = 1.0 - 2.0**-48
 ONE_CURVATURE = "give one curvature with scalar mu and L"
 """Remedy where arrays are given."""
 BATCH_SIZES = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
-"""Batch sizes of a table unless others are given."""
+"""Default batch sizes of a table."""
 
 
 def fastest_sgd(curvature: Curvature, batches: Batches) -> Tuned:
-    """The step of SGD with the least guaranteed mean-square rate, in closed form.
+    """The step of SGD with the smallest guaranteed mean-square rate, in closed form.
 
     In a direction λ the squared rate is 1 - 2 alpha λ + alpha² S with S = λ² + V(λ). It is convex
-    in λ, so mu and L decide: the best alpha is the minimum of one of the two parabolas, or
-    where they cross.
+    in λ, so mu and L decide: the best alpha is the minimum of one of the two parabolas, or their
+    crossing.
     """
     mu, L = curvature.single(ONE_CURVATURE)
     whole = Curvature(mu, L)
@@ -60,7 +60,7 @@ def fastest_pair(curvature: Curvature, batches: Batches) -> tuple[Tuned, Tuned]:
 
 
 def fastest_of(kind: str, curvature: Curvature, batches: Batches) -> Tuned:
-    """The parameters of a kind of method with the least guaranteed mean-square rate.
+    """The parameters of a kind of method with the smallest guaranteed mean-square rate.
 
     The kind is ``"sgd"``, ``"nesterov"``, ``"heavy-ball"``, ``"qhm"`` or ``"family"``.
     """
@@ -69,7 +69,7 @@ def fastest_of(kind: str, curvature: Curvature, batches: Batches) -> Tuned:
 
 @lru_cache(maxsize=256)
 def _fastest(kind: str, mu: float, L: float, batches: Batches) -> Tuned:
-    """The same, kept: a table and the three batch sizes ask for the same ones."""
+    """The same, cached: a table and the three batch sizes need the same ones."""
     whole = Curvature(mu, L)
     plain = fastest_sgd(whole, batches)
     if plain.rate > _NEAREST:
@@ -83,7 +83,7 @@ def _fastest(kind: str, mu: float, L: float, batches: Batches) -> Tuned:
     growth = compiled_growth()
 
     def objective(*point: Any) -> Any:
-        """The logarithm of the number of steps, of a grid or of one point."""
+        """The logarithm of the number of steps, for a grid or for one point."""
         alpha, beta, gamma = make(*point)
         return slowness(growth(*noise.in_steps(alpha, whole), beta, gamma))
 
@@ -97,7 +97,7 @@ def _fastest(kind: str, mu: float, L: float, batches: Batches) -> Tuned:
     best = least(objective, box, at=objective, starts=2, rate=lambda v: np.exp(-np.exp(-v)))
     method = Method(*make(*best.point))
     fast = Tuned(method, float(iid_rate(whole, method, **batches.options())))
-    # Where momentum gains nothing the search ends beside beta = 0, within its last digits.
+    # If momentum gains nothing, the search ends at beta = 0 up to its last digits.
     nothing = 1.0 + 1e-9 + _ROUNDING / (1.0 - plain.rate)
     return plain if gain_of(plain, fast) <= nothing else fast
 
@@ -114,11 +114,12 @@ _KINDS: dict[str, tuple[Callable[..., tuple[Any, Any, Any]], tuple[int, ...]]] =
     "qhm": (_qhm, (49, 49)),
     "family": (lambda x, s, g: (np.exp(x), np.tanh(s), g), (25, 25, 13)),
 }
-"""How (log alpha, artanh beta, ...) becomes (alpha, beta, gamma), and points along each axis."""
+"""Conversion of (log alpha, artanh beta, ...) to (alpha, beta, gamma), and points along each
+axis."""
 
 
 def gain_of(plain: Tuned, fast: Tuned) -> float:
-    """How many times fewer steps the second needs; 1 where both arrive in one step, too."""
+    """How many times fewer steps the second needs; 1 if both need only one step."""
     if fast.rate == plain.rate:
         return 1.0
 
@@ -169,7 +170,7 @@ class BatchGain(Value):
 
 
 NOTICEABLE = 1.05
-"""A gain of less than a twentieth is called nothing."""
+"""Whether a gain is below a twentieth and counts as nothing."""
 
 
 @overflow_allowed
@@ -182,16 +183,16 @@ def batch_gain(
 ) -> BatchGain:
     """Compute how much momentum can gain over SGD at each batch size, on every problem.
 
-    For every batch size the least guaranteed mean-square rate of SGD, over its step, and of
-    Nesterov's method, over its step and momentum. Their logarithms count steps: the gain is how
-    many times fewer momentum needs.
+    For every batch size: the smallest guaranteed mean-square rate of SGD over its step, and of
+    Nesterov's method over its step and momentum. The ratio of their logarithms is the gain: how
+    many times fewer steps momentum needs.
 
     Parameters
     ----------
     curvature
         Curvature of the whole objective: single numbers.
     L_max, mu_min
-        Largest and least curvature of a single term, as in :func:`ravine.iid_rate`.
+        Largest and smallest curvature of a single term, as in :func:`ravine.iid_rate`.
     batch_sizes
         Batch sizes, at least 1, in ascending order.
 

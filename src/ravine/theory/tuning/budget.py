@@ -1,4 +1,4 @@
-"""The parameters with the least error after a given number of steps, with noise or mini-batches."""
+"""The parameters with the smallest error after a given number of steps, with noise or batches."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ from ravine.theory.ladder.safety import safe_step
 from ravine.theory.tuning.search import Least, descents, in_plane, valleys
 
 _MOST_STEPS = 50_000
-"""Budgets for which the worst curvature is bounded; it takes four samples per step and more."""
+"""Largest budget for which the worst curvature is bounded; it needs at least four samples per
+step."""
 _MOST_SAMPLES = 1_000_000
-"""Samples of one round of the bound; with more the bound stops where it is."""
+"""Maximum number of samples of one round of the bound; beyond it, the bound is not refined."""
 _TIGHT = 1e-7
 """Relative slack of the bound of the worst curvature."""
 _MOST_NODES = 400
-"""Curvatures that the search counts from the start, at most, besides evenly spaced ones."""
+"""Maximum number of curvatures at the start of the search, besides evenly spaced ones."""
 _EXCHANGES = 8
-"""Rounds in which missing worst curvatures are added to those that the search counts."""
+"""Number of rounds that add missing worst curvatures to the search."""
 
 
 class Budget(NamedTuple):
-    """A method with the least worst-case error after a budget of steps."""
+    """A method with the smallest worst-case error after a budget of steps."""
 
     method: Method
     value: float
     certain: bool
-    """Whether ``value`` bounds the error at every curvature; else it is the largest of a sample."""
+    """Whether ``value`` bounds the error at every curvature; otherwise it is the largest of a
+    sample."""
 
 
 def moment_after(
@@ -49,9 +51,9 @@ def moment_after(
 ) -> FloatArray:
     """E r² after ``steps`` steps in each eigen-direction, with random curvature and noise.
 
-    The moments (E r², E rv, E v², 1) are mapped linearly: by B⊗B, plus alpha² V (g⊗g) for what the
-    random curvature adds to r², plus alpha² sigma2 (g⊗g) from the constant one. A power of the 4x4
-    matrix by repeated squaring. Everything broadcasts; infinite where it overflows.
+    The moments (E r², E rv, E v², 1) are mapped linearly: by B⊗B, plus alpha² V (g⊗g) times E r²
+    for random curvature, plus alpha² sigma2 (g⊗g) times the constant 1. Repeated squaring gives the
+    power of the 4x4 matrix. Everything broadcasts; infinite if it overflows.
     """
     mantissa, exponent = _moment_after(eigenvalues, method, noise, sigma2, distance, steps)
     with np.errstate(over="ignore"):
@@ -66,13 +68,13 @@ def _moment_after(
     distance: Real | float,
     steps: int | npt.NDArray[np.int64],
 ) -> tuple[FloatArray, npt.NDArray[np.int64]]:
-    """Mantissa and exponent of E r²: small errors are told apart that a float cannot hold."""
+    """Mantissa and exponent of E r², to distinguish errors too small for a float."""
     variance = 0.0 if noise is None else noise.variance(eigenvalues)
     ahead = 1.0 + method.gamma
     h = method.alpha * eigenvalues
     rows = moment_rows(1.0 - ahead * h, coupling(method.beta, method.gamma), -h, method.beta)
-    # Checked nowhere, for a search evaluates it thousands of times. The two axes of a matrix come
-    # first: then all matrices are multiplied in one long loop.
+    # Not checked, because a search evaluates it thousands of times. The two axes of a matrix come
+    # first, so that all matrices are multiplied in one long loop.
     kick = method.alpha**2
     shape = np.broadcast_shapes(*(np.shape(v) for v in (*rows[0], variance, sigma2)))
     matrix = np.zeros((4, 4, *shape))
@@ -81,7 +83,7 @@ def _moment_after(
             row[j] = entry
         row[0] += kick * variance * gain
         row[3] = kick * sigma2 * gain
-    # Without noise nothing keeps the powers from shrinking, and their exponents are counted.
+    # Without noise the powers shrink without bound, so their exponents are counted.
     matrix[3, 3] = np.asarray(sigma2) > 0.0
 
     state = np.zeros((4, *np.broadcast_shapes(shape, np.shape(steps))))
@@ -106,7 +108,7 @@ def _moment_after(
 
 
 class _Adversary:
-    """The error after the budget in a direction that an adversary picks between mu and L."""
+    """The error after the budget in the worst direction between mu and L."""
 
     def __init__(
         self, mu: float, L: float, noise: BatchNoise, sigma2: float, distance: float, steps: int,
@@ -118,7 +120,7 @@ class _Adversary:
         self.noise = noise
         self.given = (sigma2, distance, steps)
         self.weighted = kind is ErrorQuantity.OBJECTIVE
-        # E r² is a polynomial of degree 2 steps in λ, and λ E r² of one more.
+        # E r² is a polynomial of degree 2 steps in λ, and λ E r² has one degree more.
         self.degree = 2 * steps + (1 if self.weighted else 0)
 
     def log_errors(self, log_step: FloatArray, s: FloatArray, lam: FloatArray) -> FloatArray:
@@ -129,20 +131,20 @@ class _Adversary:
         return np.asarray(np.log(np.maximum(weighted, 1e-300)) + np.log(2.0) * exponent)
 
     def largest(self, log_step: FloatArray, s: FloatArray, lam: FloatArray) -> FloatArray:
-        """The largest logarithm over these curvatures."""
+        """The largest logarithm over the given curvatures."""
         return np.asarray(self.log_errors(log_step, s, lam).max(axis=-1))
 
     def counting(self, lam: FloatArray) -> Callable[..., float]:
-        """The same of one method at a time."""
+        """The same for one method at a time."""
         return lambda log_step, s: float(self.largest(np.array(log_step), np.array(s), lam))
 
     def worst(self, log_step: float, s: float) -> tuple[float, FloatArray]:
         """Bound the largest log error over [mu, L]; return it with the curvatures of high peaks.
 
         In λ = middle + half cos θ the error is a trigonometric polynomial of degree n. Within φ of
-        the place of its largest value M it is at least M cos(nφ) (M. Riesz). So of samples spaced
-        by 2φ only those above the largest seen times cos(nφ) can be next to that place, and
-        M is at most the largest seen over cos(nφ). Only their surroundings are sampled further.
+        its maximum M it is at least M cos(nφ) (M. Riesz). So among samples spaced by 2φ, only those
+        above the largest sample times cos(nφ) can be next to the maximum, and M is at most the
+        largest sample over cos(nφ). Only their surroundings are sampled further.
         """
         count = 2 * self.degree
         angles = np.arange(count + 1) * np.pi / count
@@ -172,7 +174,7 @@ class _Adversary:
         return best + slack(), self._curvature(np.append(peaks, place))
 
     def nodes(self, most: int) -> FloatArray:
-        """As many curvatures as the polynomial has degrees, at most ``most``."""
+        """As many curvatures as the degree of the polynomial, at most ``most``."""
         count = min(self.degree, most)
         return self._curvature(np.arange(count + 1) * np.pi / count)
 
@@ -192,11 +194,10 @@ def fastest_budget(
     quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
     batches: Batches | None = None,
 ) -> Budget:
-    """Nesterov parameters with the least error after ``steps`` steps, in the worst direction.
+    """Nesterov parameters with the smallest error after ``steps`` steps in the worst direction.
 
-    An adversary puts all of the start into one direction, with any curvature in [mu, L]. The
-    valleys of the largest error over a few curvatures are followed down; the worst curvature that
-    was left out is then added, until none is missing.
+    The whole start lies in one direction, with any curvature in [mu, L]. The largest error over a
+    few curvatures is minimised; then the worst missing curvature is added, until none is missing.
 
     Parameters
     ----------
@@ -217,7 +218,7 @@ def fastest_budget(
     Returns
     -------
     Budget
-        For this budget and no other: the best parameters need not be stable in the long run.
+        Valid for this budget only: the best parameters need not be stable in longer runs.
 
     Examples
     --------
@@ -246,7 +247,7 @@ def fastest_budget(
 def _least(
     adversary: _Adversary, shortest: float, longest: float, Q: float, bounded: bool
 ) -> Budget:
-    """Search the plane, from the valleys that few curvatures show."""
+    """Search the plane, from the minima for few curvatures."""
     # beta = tanh s, from -0.96 to within a quarter of 1/√Q of 1, or 0.999.
     axes = [
         np.linspace(np.log(shortest), np.log(longest), 73),
@@ -258,7 +259,7 @@ def _least(
     alone = valleys(lambda x: adversary.largest(x, 0.0 * x, few), axes[:1])[0]
     seen.append(alone._replace(point=(*alone.point, 0.0)))
 
-    # Peaks over the curvature are as narrow as the nodes of its polynomial are close.
+    # Peaks over the curvature are as narrow as the spacing of the nodes of its polynomial.
     many = np.union1d(_between(*adversary.ends, 33), adversary.nodes(_MOST_NODES))
     ends = descents(adversary.counting(many), seen, spacing, count=len(seen), precision=1e-3)
     counted = many if bounded else _between(*adversary.ends, 501)
@@ -269,7 +270,7 @@ def _least(
         if end.value <= ends[0].value + 0.05
     ]
     best = min(minima, key=lambda one: one.value)
-    # Rounded up: an error below the smallest float is not reported as zero.
+    # Rounded up, so that an error below the smallest float is not reported as zero.
     value = float(np.nextafter(np.exp(best.value), np.inf))
     return Budget(in_plane(*best.point), value, bounded)
 
@@ -277,7 +278,7 @@ def _least(
 def _settled(
     adversary: _Adversary, end: Least, counted: FloatArray, size: list[float], bounded: bool
 ) -> Least:
-    """Follow a valley to its end, adding worst curvatures that are missing; bounds as values."""
+    """Find a local minimum, adding missing worst curvatures; the values are bounds."""
     minima = []
     for _ in range(_EXCHANGES):
         at = adversary.counting(counted)
@@ -294,6 +295,6 @@ def _settled(
 
 
 def _between(mu: float, L: float, count: int) -> FloatArray:
-    """Curvatures from mu to L, evenly spaced and evenly spaced in the logarithm."""
+    """Curvatures from mu to L, evenly spaced on a linear and on a logarithmic scale."""
     inside = np.concatenate([np.geomspace(mu, L, count)[1:-1], np.linspace(mu, L, count)[1:-1]])
     return np.unique(np.concatenate([[mu, L], np.clip(inside, mu, L)]))

@@ -1,4 +1,4 @@
-"""The best step size and momentum for a known sum, drawn iid, in mean square."""
+"""The best step size and momentum for a known sum with iid sampling, in mean square."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from ravine.theory.finite_sums.terms import Terms, finite_sum
 from ravine.theory.tuning.search import Least, Tuned, around, descents, in_plane, least, valleys
 
 _GRID_EVALUATIONS = 400_000
-"""Eigenvalues of 3x3 matrices for a grid: half a second."""
+"""Number of 3x3 eigenvalue problems for a grid: half a second."""
 _PLANE_PAIRS = 30_000
 """Pairs of directions times points of the plane: half a second of 4x4 systems."""
 _PLANE_ACROSS = 48
-"""Points of the plane across, at most."""
+"""Maximum number of points across the plane."""
 _STARTS = 6
-"""Valleys that are followed down."""
+"""Number of local minima that are refined."""
 _SEEN = 24
-"""Valleys of the grid that are looked at exactly before the lowest are chosen."""
+"""Number of minima of the grid that are evaluated exactly before the lowest are chosen."""
 _SMALL = 8
-"""Directions up to which all of them are; beyond, the two lowest."""
+"""Maximum number of directions for which all are refined; beyond it, the two lowest."""
 _SPACING = (0.3, 0.15)
-"""First size of the simplex in log alpha and in s = artanh beta."""
+"""Initial size of the simplex in log alpha and in s = artanh beta."""
 _EVALUATIONS = 150
-"""Evaluations of one descent, at most."""
+"""Maximum number of evaluations of one descent."""
 _MATRIX = 75
-"""Unknowns up to which the matrix of a step is the quickest way: five directions."""
+"""Maximum number of unknowns for which the matrix of a step is fastest: five directions."""
 
 
 def fastest_mean_square(hessians: npt.ArrayLike) -> Tuned:
     """Nesterov parameters that minimise the mean-square rate of a finite sum under iid sampling.
 
     Minimises √(spectral radius of X ↦ mean_b A_b X A_bᵀ) over alpha > 0 and beta of either sign,
-    gamma = beta. The function has kinks and several valleys, some of them narrow: the whole plane
-    is evaluated on a grid, and the lowest valleys are followed down. With shared eigenvectors only
-    the mean and the mean square of each direction's curvature matter. A search proves nothing; it
+    gamma = beta. The function has kinks and several local minima, some of them narrow: the whole
+    plane is evaluated on a grid, and the lowest minima are refined. With shared eigenvectors, only
+    the mean and the mean square of each direction's curvature matter. The search is not a proof; it
     is tested against fine grids on random sums.
 
     Parameters
@@ -55,8 +55,8 @@ def fastest_mean_square(hessians: npt.ArrayLike) -> Tuned:
     Returns
     -------
     Tuned
-        ``method`` and ``rate``, the growth of √E‖y - x*‖² per step. Never above the rate of SGD at
-        alpha = 2/(mu + L), mu and L the extreme eigenvalues of all terms.
+        ``method`` and ``rate``, the growth of √E‖y - x*‖² per step. It never exceeds the rate of
+        SGD at alpha = 2/(mu + L), with mu and L the extreme eigenvalues of all terms.
 
     Examples
     --------
@@ -96,11 +96,10 @@ def fastest_on(
     precision: float = 1e-4,
     starts: int | None = None,
 ) -> Tuned:
-    """The same for second moments that are at hand, to ``precision`` of the logarithm of the rate.
+    """The same for given second moments, to ``precision`` of the logarithm of the rate.
 
-    Momenta stay between -0.95 and 0.9999. ``plain`` is a method that the result must not be slower
-    than; the best step without momentum is among them anyway. ``starts`` is the number of valleys
-    that are followed down.
+    Momenta are between -0.95 and 0.9999. The result is not slower than the method ``plain``, nor
+    than the best step without momentum. ``starts`` is the number of local minima to refine.
 
     Examples
     --------
@@ -111,7 +110,7 @@ def fastest_on(
     """
     d = moments.dimension
     scale = moments.natural_step
-    # Pairs of directions times points: what a second or two of 4x4 systems allows.
+    # Pairs of directions times points: a second or two of 4x4 systems.
     across = int(np.clip(np.sqrt(_PLANE_PAIRS / d**2), 8, _PLANE_ACROSS))
 
     def plane(log_step: FloatArray, s: FloatArray) -> FloatArray:
@@ -134,7 +133,7 @@ def fastest_on(
         spacing = [float(axis[1] - axis[0]) for axis in near]
         best = descents(exact, [best, *valleys(plane, near)], spacing, count=starts, **limits)[0]
 
-    # The search prefers points whose unchecked growth is a little too low: check the last one.
+    # The search prefers points with an underestimated growth, so check the last one.
     method = in_plane(*best.point)
     return Tuned(method, float(np.sqrt(moments.growth(method))))
 
@@ -148,9 +147,10 @@ def _axes(
 
 
 def fastest_step_on(moments: SecondMoments, *, precision: float = 1e-6) -> Tuned:
-    """The step without momentum whose mean-square rate is least.
+    """The step without momentum with the smallest mean-square rate.
 
-    To ``precision`` of the logarithm of the rate: the step itself to about its square root.
+    Accurate to ``precision`` in the logarithm of the rate, and to about its square root in the
+    step.
 
     Examples
     --------
@@ -168,9 +168,9 @@ def fastest_step_on(moments: SecondMoments, *, precision: float = 1e-6) -> Tuned
 
 
 def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, float], float]:
-    """Logarithm of the growth of E‖s‖²: what tells fast methods from faster ones, near 1 too."""
+    """Logarithm of the growth of E‖s‖², which distinguishes methods even near 1."""
     size = 2 * moments.dimension
-    # A matrix is as good as exact, which takes time that a rough search does not need.
+    # The matrix is exact, but takes time that a rough search does not need.
     by_matrix = precision < 1e-4 and 3 * moments.dimension**2 <= _MATRIX
 
     def at(log_step: float, s: float) -> float:
@@ -192,7 +192,7 @@ def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, fl
 
 
 def _diagonal_valleys(moments: SecondMoments, scale: float) -> list[Least]:
-    """Valleys of the sum with only the disagreement that stays in a direction, on a fine grid."""
+    """Local minima on a fine grid, for the disagreement within each direction only."""
     first = moments.eigenvalues
     variance = np.diag(moments.sandwich(np.eye(moments.dimension)))
     across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / 4 / first.size), 16, 64))
@@ -211,7 +211,7 @@ def _shared_growth(first: FloatArray, variance: FloatArray) -> Callable[..., Flo
 
 
 def _fastest_shared(terms: Terms, plain: Method) -> Tuned:
-    """The search where the terms share eigenvectors and the whole grid is one array."""
+    """The search for terms that share eigenvectors, with the whole grid as one array."""
     mean = terms.weights @ terms.hessians
     variances = terms.weights @ (terms.hessians - mean) ** 2
     first, variance = np.unique(np.stack([mean, variances]), axis=1)

@@ -1,4 +1,4 @@
-"""A league table: named methods at their published and at their best parameters."""
+"""A league table: named methods with their published and with their best parameters."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _TUNED_AS = {
     "nesterov": "nesterov", "robust-accelerated": "nesterov",
     "qhm": "qhm",
 }  # fmt: skip
-"""Which parameters of a method are tuned; others of memory 2 as the whole family, longer memories
-by their step alone."""
+"""The kind of tuning for each method. Others of memory 2 are tuned as the whole family, those with
+longer memories only in their step."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,13 +58,13 @@ class Standing(Value):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Entry(Value):
-    """One line of the league table."""
+    """A row of the league table."""
 
     name: str
     title: str
     published: Standing
     tuned: Standing
-    """Standing at the parameters with the least guaranteed mean-square rate at this batch size."""
+    """Standing with the parameters of smallest guaranteed mean-square rate at this batch size."""
 
 
 @overflow_allowed
@@ -75,10 +75,10 @@ def league(
     batch_size: float = 1.0,
     mu_min: float | None = None,
 ) -> tuple[Entry, ...]:
-    """Rank the catalogue for one curvature and batch size, the fastest when tuned first.
+    """Rank the catalogue for one curvature and batch size; the fastest tuned method comes first.
 
-    Methods with several gradients per step or with changing parameters are not in it: for them one
-    dimension is not the worst case (docs/theory.md, Any memory).
+    Methods with several gradients per step or with changing parameters are not included: for them,
+    one dimension is not the worst case (docs/theory.md, Any memory).
 
     Parameters
     ----------

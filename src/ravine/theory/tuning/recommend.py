@@ -1,4 +1,4 @@
-"""Parameters with the reason for them and the guarantee they carry."""
+"""Recommended parameters with their reason and their guarantee."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from ravine.theory.tuning.search import least
 from ravine.values import Value
 
 _MARGIN = 1e-9
-"""Relative distance of a certified rate above the exact one, where 1 is not nearer."""
+"""Relative margin of a certified rate above the exact one, unless 1 is closer."""
 _INSIDE = 1.0 - 1e-6
-"""Share of a limit that is safe for every mu: the limit itself is not."""
+"""Share of a limit that is safe for every mu; the limit itself is not."""
 _SHORTEST = 1e-4
 """Shortest step tried, as a share of the largest that is safe for every mu."""
 _ONE = 1.0 - 2.0**-52
@@ -54,7 +54,7 @@ _OPTIONS: dict[Setting, tuple[set[str], set[str]]] = {
     Setting.ADDITIVE_NOISE: ({"sigma2", "steps"}, {"quantity"}),
     Setting.FINITE_SUM: ({"hessians"}, set()),
 }
-"""Options that each setting needs, and others that it takes; any other is refused."""
+"""Options that each setting needs, and further ones that it accepts; others are refused."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,14 +64,14 @@ class Recommendation(Value):
     setting: Setting
     method: Method
     value: float
-    """The number that the guarantee is about; ``quantity`` says what it is."""
+    """The number of the guarantee; ``quantity`` describes it."""
     quantity: str
     reason: str
     guarantee: str
     ladder: Ladder
-    """Every rung for this method, climbed before it was recommended."""
+    """All rungs for this method, checked before it is recommended."""
     gain: float | None = None
-    """How many times fewer steps than the best SGD it needs, for mini-batches."""
+    """How many times fewer steps it needs than the best SGD, for mini-batches."""
 
     def _repr_html_(self) -> str:
         """The parameters, the reason and the guarantee, for notebooks."""
@@ -113,22 +113,21 @@ def recommend(
     curvature
         Curvature of every term of the sum, or of the objective: single numbers.
     setting
-        ``"any-sampling"``: a finite sum visited in any order. SGD at 2/(mu + L) is the best there
-        is; with a given momentum ``beta``, the step with the least worst-case rate.
-        ``"mini-batches"``: the minimiser over alpha and beta of the guaranteed mean-square rate
-        for batches of ``batch_size`` drawn independently, on every problem with this curvature of
-        the objective and single terms in [``mu_min``, ``L_max``]; with ``sigma2`` and ``steps``
-        the minimiser of the error after that many steps.
-        ``"additive-noise"``: the minimiser over alpha and beta, of either sign, of the worst
-        E‖y - x*‖² after ``steps`` gradients with noise of variance ``sigma2``, from ``distance``.
-        ``"finite-sum"``: the minimiser of the mean-square rate of the given ``hessians`` under
-        iid sampling.
-        Default: mini-batches with ``batch_size``, else any sampling.
+        ``"any-sampling"``: a finite sum visited in any order. SGD at 2/(mu + L) is optimal; with a
+        given momentum ``beta``, the step with the smallest worst-case rate. ``"mini-batches"``: the
+        minimiser over alpha and beta of the guaranteed mean-square rate for batches of
+        ``batch_size`` drawn independently, on every problem with this curvature of the objective
+        and single terms in [``mu_min``, ``L_max``]; with ``sigma2`` and ``steps`` the minimiser of
+        the error after that many steps. ``"additive-noise"``: the minimiser over alpha and beta, of
+        either sign, of the worst E‖y - x*‖² after ``steps`` gradients with noise of variance
+        ``sigma2``, from ``distance``. ``"finite-sum"``: the minimiser of the mean-square rate of
+        the given ``hessians`` under iid sampling. Default: mini-batches with ``batch_size``, else
+        any sampling.
     beta
         Momentum you want to keep, between -1 and 1; only with any sampling.
     for_every_mu
-        Keep the step below the one that is safe for every mu, with ``beta``: for those who know
-        L and not mu.
+        With ``beta``: keep the step below the one that is safe for every mu, for problems with
+        known L and unknown mu.
     sigma2, distance, steps
         Noise variance (zero or more), ‖x_0 - x*‖ (positive) and the budget; with additive noise
         or mini-batches.
@@ -179,7 +178,7 @@ def recommend(
 
 
 def _check_options(setting: Setting, **options: object) -> None:
-    """Refuse options that the setting would ignore, and ask for those it needs."""
+    """Refuse options that the setting would ignore, and require those that it needs."""
     needed, taken = _OPTIONS[setting]
     for name, value in options.items():
         if value is None and name in needed:
@@ -205,7 +204,7 @@ def _for_any_sampling(
         method = _least_worst_case(curvature, beta, for_every_mu)
         which = "that is safe for every mu up to L" if for_every_mu else "for this mu and L"
         reason = (
-            f"the step with the least worst-case rate at momentum {beta:g} {which}; SGD without "
+            f"the step with the smallest worst-case rate at momentum {beta:g} {which}; SGD without "
             "momentum has a better worst case (docs/theory.md, The worst-case rate)"
         )
 
@@ -226,10 +225,10 @@ def _for_any_sampling(
 
 
 def _least_worst_case(curvature: Curvature, beta: float, for_every_mu: bool) -> Method:
-    """The step with the least worst-case rate at this momentum, for this mu or for every mu."""
+    """The step with the smallest worst-case rate at this momentum, for this mu or for every mu."""
     momentum = one_number("beta", beta, remedy="give a momentum, e.g. beta=0.9")
     limit = float(safe_step(curvature.L, momentum))
-    # Beyond 2(1+beta)/(1+2 beta) not even exact gradients converge; where that is not a limit, 4/L.
+    # Beyond 2(1+beta)/(1+2 beta) even exact gradients diverge; if that is no limit, use 4/L.
     exact = 2.0 * (1.0 + momentum) / max(1.0 + 2.0 * momentum, 0.5)
     longest = _INSIDE * limit if for_every_mu else max(exact / float(curvature.L), limit)
 
@@ -265,7 +264,7 @@ def _for_mini_batches(curvature: Curvature, batches: Batches) -> Recommendation:
     )
 
     reason = (
-        f"the least guaranteed mean-square rate over all alpha and beta for batches of "
+        "the smallest guaranteed mean-square rate over all alpha and beta for batches of "
         f"{batch_size:g}: {compared} (docs/batch-size.md)"
     )
     guarantee = (
@@ -290,30 +289,32 @@ def _for_budget(
     steps: int,
     kind: ErrorQuantity,
 ) -> Recommendation:
-    """The least error after a budget, with batches or with additive noise alone."""
+    """The smallest error after a budget, with batches or with additive noise alone."""
     best = fastest_budget(
         curvature, sigma2=sigma2, distance=distance, steps=steps, quantity=kind, batches=batches
     )
     rungs = ladder(curvature, best.method, **(batches or SINGLE_TERMS).options())
     after = f"after {steps} steps"
-    reason = f"the least worst-direction {kind.sentence} {after} over all alpha and beta, by the "
+    reason = (
+        f"the smallest worst-direction {kind.sentence} {after} over all alpha and beta, by the "
+    )
     if batches is not None:
         size = f"batches of {batches.batch_size:g}"
         reason += f"exact second moments with random curvature of {size}"
         where = (
-            f"for {size} drawn independently, whose Hessians share eigenvectors, and gradient "
-            f"variance {sigma2:g} at the minimiser in the direction counted"
+            f"for {size} drawn independently, whose Hessians share eigenvectors, in any direction "
+            f"with gradient variance {sigma2:g} at the minimiser"
         )
         setting, stable = Setting.MINI_BATCHES, rungs.iid_rate < 1.0
     else:
         reason += "exact second moments"
         where = (
-            f"on every quadratic with this curvature and noise variance {sigma2:g} in the "
-            "direction counted"
+            "on every quadratic with this curvature, in any direction with noise variance "
+            f"{sigma2:g}"
         )
         setting, stable = Setting.ADDITIVE_NOISE, rungs.spectral_radius < 1.0
 
-    # The largest value of a fine sample of curvatures is not a bound.
+    # The largest value over a fine sample of curvatures is not a bound.
     limit = f"about {digits(best.value)}"
     if best.certain:
         limit = f"at most {safe_digits(best.value, up=True)}"
@@ -330,8 +331,8 @@ def _for_finite_sum(curvature: Curvature, hessians: npt.ArrayLike) -> Recommenda
     rungs = ladder(curvature, method)
     plain = growth(hessians, sgd(curvature), sampling=Sampling.IID, sense=Sense.MEAN_SQUARE)
     reason = (
-        "the least mean-square rate of this sum over all alpha and beta under iid sampling; "
-        f"SGD at 2/(mu + L) has {rate_digits(float(np.sqrt(plain.value)))}"
+        "the smallest mean-square rate of this sum over all alpha and beta under iid sampling; SGD "
+        f"at 2/(mu + L) has {rate_digits(float(np.sqrt(plain.value)))}"
     )
     guarantee = (
         "under iid sampling of exactly these terms √E‖y - x*‖² shrinks by a factor of "

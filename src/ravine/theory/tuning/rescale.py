@@ -19,11 +19,11 @@ from ravine.values import Value
 
 _LR = "give the learning rate that works at the old batch size, e.g. lr=0.1"
 _HIGHEST = 0.9
-"""Momentum is not raised beyond this: higher ones gained nothing on tables."""
+"""Momentum is not raised beyond this; higher values gained nothing on tables."""
 _WINDOWS = 10.0
-"""Least length of a run in units of the memory of its momentum, 1/(1 - m) steps."""
+"""Smallest length of a run in units of the memory of its momentum, 1/(1 - m) steps."""
 _CAUTIOUS = 0.5
-"""Share of the largest stable lr that lr may reach, if it was not above it before."""
+"""Largest share of the largest stable lr, unless the old lr had a larger share."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,7 +35,7 @@ class Rescaled(Value):
     rule: str
     """The rule that decides, in words."""
     share: float | None
-    """lr over the largest stable one, afterwards; None where the curvature is not known."""
+    """New lr over the largest stable one; None if the curvature is not known."""
     linear: float
     """The linear rule, for comparison: lr times the ratio of the batch sizes."""
     square_root: float
@@ -58,18 +58,18 @@ def rescale(
 ) -> Rescaled:
     """Return the lr and the momentum for a new batch size and the same number of epochs.
 
-    SGD keeps its progress per sample, lr/((1 - m) b). In one direction of curvature λ the limit of
-    lr is 1/lr = v/(2(1 - m)) + λ/(2(1 + m)), with v proportional to 1/b; a momentum m' with
+    SGD keeps its progress per sample, lr/((1 - m) b). In a direction of curvature λ the limit of lr
+    is 1/lr = v/(2(1 - m)) + λ/(2(1 + m)), with v proportional to 1/b; a momentum m' with
 
         (1 - m')/(1 + m') = (1 - m)/((1 + m) k),     k the ratio of the batch sizes,
 
-    leaves lr at the same share of every such limit, whatever the curvature. For a larger batch
-    momentum is raised towards m', but not above 0.9, and not so far that ``steps`` are fewer than
-    ten times its memory 1/(1 - m'). A smaller batch keeps the momentum: the linear rule.
+    keeps lr at the same share of every such limit, for any curvature. For a larger batch, momentum
+    is raised towards m', but not above 0.9, and only as long as ``steps`` is at least ten times its
+    memory 1/(1 - m'). A smaller batch keeps the momentum (the linear rule).
 
-    With the curvature lr is at most half of the largest stable lr (:func:`ravine.safe_step`), or
-    the share of it that it had before, if that was more. With ``data`` the momentum is kept, and lr
-    is the one with the least expected loss of least squares on this table after ``steps`` steps.
+    With a curvature, lr is at most half of the largest stable lr (:func:`ravine.safe_step`), or the
+    old share of it if that was larger. With ``data``, the momentum is kept, and lr minimises the
+    expected loss of least squares on this table after ``steps`` steps.
 
     Adam's lr is in units of its preconditioner, which shrinks like 1/√k where gradient noise
     dominates it: lr' = √k lr.

@@ -1,4 +1,4 @@
-"""The least value of a function with kinks and several valleys: a grid, then SciPy's simplex."""
+"""Minimise a function with kinks and several local minima: a grid, then SciPy's simplex."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ravine.arguments import FloatArray, Real
 from ravine.methods import Method
 
 _RESTARTS = 4
-"""Simplices tried one after the other, each a quarter of the size of the last."""
+"""Maximum number of simplices, each a quarter of the size of the last."""
 _APART = 0.2
-"""Starts closer than this share of the first simplex lead to the same place."""
+"""Starts closer than this share of the first simplex lead to the same minimum."""
 _AROUND = 25
 """Points across a second grid, two rates wide on either side of the lowest point."""
 
 
 class Tuned(NamedTuple):
-    """A method with the least mean-square rate in its setting."""
+    """A method with the smallest mean-square rate in its setting."""
 
     method: Method
     rate: float
@@ -27,12 +27,12 @@ class Tuned(NamedTuple):
 
     @property
     def steps_per_digit(self) -> float:
-        """Steps that take √E‖y - x*‖² down to a tenth."""
+        """Number of steps that reduce √E‖y - x*‖² to a tenth."""
         return float(np.log(0.1) / np.log(self.rate)) if self.rate > 0.0 else 0.0
 
 
 class Least(NamedTuple):
-    """A point and the value there."""
+    """A point and its value."""
 
     point: tuple[float, ...]
     value: float
@@ -41,13 +41,13 @@ class Least(NamedTuple):
 def in_plane(log_step: Real | float, s: Real | float) -> Method:
     """Nesterov's method at alpha = exp(log_step) and beta = tanh s.
 
-    What a change of the momentum does goes with its distance from 1, and so does s.
+    The effect of a change of momentum depends on its distance from 1, as s does.
     """
     return Method(np.exp(log_step), np.tanh(s))
 
 
 def slowness(rate: FloatArray) -> FloatArray:
-    """Logarithm of the number of steps at this rate; -inf for a rate of 0, NaN from 1 on."""
+    """Logarithm of the number of steps at a rate; -inf for a rate of 0, NaN for 1 or more."""
     return -np.log(-np.log(rate))
 
 
@@ -60,12 +60,12 @@ def least(
     precision: float = 1e-10,
     rate: Callable[[float], float] | None = None,
 ) -> Least:
-    """Return the least value over the box that the axes span.
+    """Return the minimum over the box that the axes span.
 
-    ``function`` takes one array per axis, all of one shape, and may be infinite or NaN where it is
-    not defined. The lowest ``starts`` valleys of the grid are followed down. ``at`` is the same
-    function of single numbers, where that is cheaper. ``rate`` says which rate a value means: the
-    surroundings of the least one are searched again, for valleys that are as close as it is small.
+    ``function`` takes one array per axis, all of the same shape, and may be infinite or NaN where
+    it is not defined. The lowest ``starts`` minima of the grid are refined. ``at`` is the same
+    function for single numbers, if that is cheaper. ``rate`` converts a value to a rate: a second
+    grid around the result, as wide as the rate, then shows minima that are close to each other.
     """
 
     def single(*point: float) -> float:
@@ -118,10 +118,10 @@ def descents(
     box: Sequence[tuple[float, float]] | None = None,
     evaluations: int = 400,
 ) -> list[Least]:
-    """Follow valleys down with Nelder and Mead's simplex of the given size, the lowest end first.
+    """Refine minima with Nelder and Mead's simplex of the given size; the lowest comes first.
 
-    It starts from the ``count`` lowest points by the function itself, no two in the same place. The
-    simplex may stall on a kink, so it is started again, smaller, while that helps.
+    It starts from the ``count`` lowest points of the function, without near duplicates. The simplex
+    may stall on a kink, so it is restarted with a smaller size while that helps.
     """
     from scipy.optimize import minimize
 
@@ -132,8 +132,8 @@ def descents(
         if len(starts) < count and all(distance.max() > _APART for distance in far):
             starts.append(one)
 
-    # Beyond the box the function goes on flat. SciPy's own bounds would move corners of a simplex
-    # onto each other, which ends the search beside a minimum that is close to an edge.
+    # Beyond the box the function is constant. SciPy's own bounds would merge corners of a simplex,
+    # which ends the search before a minimum close to an edge.
     low, high = (-np.inf, np.inf) if box is None else np.transpose(box)
 
     def inside(point: FloatArray) -> tuple[float, ...]:
@@ -149,9 +149,9 @@ def descents(
         size = np.diag(np.asarray(spacing, dtype=float))
         for attempt in range(_RESTARTS):
             point = np.asarray(best.point)
-            # Alternating signs turn the simplex from one attempt to the next.
+            # Alternating signs change the orientation of the simplex between attempts.
             options["initial_simplex"] = np.vstack([point, point + (-1.0) ** attempt * size])
-            with np.errstate(all="ignore"):  # corners may be infinite or no numbers
+            with np.errstate(all="ignore"):  # corners may be infinite or NaN
                 end = minimize(value, point, method="Nelder-Mead", options=options)
             gain = best.value - float(end.fun)
             if gain > 0.0:

@@ -1,9 +1,9 @@
-"""Mean squares of SGD with momentum on a table, for least squares and random batches.
+"""Mean squares of SGD with momentum for least squares on a table, with random batches.
 
 In the eigenvectors of the mean Hessian a row is z, with residual e at the minimiser. A batch of b
-rows has a gradient of variance E(z_j² (z·r - e)²)/b in direction j. Its parts with products of two
-different directions are left out: they vanish for rows that are symmetric about their mean. What is
-left maps (E r², E rv, E v²) of all directions linearly, so that many steps are a matrix power.
+rows has a gradient of variance E(z_j² (z·r - e)²)/b in direction j. Products of two different
+directions are omitted: they vanish for rows that are symmetric about their mean. The rest is a
+linear map of (E r², E rv, E v²) of all directions, so many steps are a matrix power.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ from ravine.methods import Method
 from ravine.theory.blocks import block, moment_block, moment_gain
 
 _FLAT = 1e-10
-"""Eigenvalues below this share of the largest are directions that the data do not have."""
+"""Eigenvalues below this share of the largest are directions without data."""
 _MOST_COLUMNS = 200
-"""Columns up to which matrix powers take seconds."""
+"""Maximum number of columns; matrix powers take seconds."""
 _MOST_STEPS = 1e9
-"""Runs beyond this many steps are given up."""
+"""Maximum number of steps of a run."""
 _COARSE = 2.0 ** -np.arange(0.0, 24.0)
 _FINE = 2.0 ** np.linspace(0.75, -0.75, 7)
-"""Step sizes tried: a coarse grid below the largest stable one, then around the best of them."""
+"""Numbers of step sizes: a coarse grid below the largest stable one, then a fine one around the
+best."""
 
 
 class TableMoments:
-    """Least squares on a table, started at zero; batches have no row twice.
+    """Least squares on a table, started at zero, with batches without repeated rows.
 
     Parameters
     ----------
     X, y
-        Shapes (n, d) and (n,); with a column of ones where the model has an intercept.
+        Shapes (n, d) and (n,); with a column of ones if the model has an intercept.
     """
 
     def __init__(self, X: npt.ArrayLike, y: npt.ArrayLike) -> None:
@@ -65,13 +66,13 @@ class TableMoments:
         self.noise = (squares * (residual * residual)[:, None]).mean(axis=0)
 
     def excess(self, method: Method, *, batch_size: float, steps: int) -> float:
-        """E f - f* after ``steps`` steps; infinite where it overflows."""
+        """E f - f* after ``steps`` steps; infinite if it overflows."""
         matrix, state = self._step(method, batch_size)
         with np.errstate(all="ignore"):
             return self._excess(np.linalg.matrix_power(matrix, steps) @ state)
 
     def steps_to(self, share: float, method: Method, *, batch_size: float, most: float) -> float:
-        """Steps until E f - f* is this share of its start; infinite if more than ``most``."""
+        """Steps until E f - f* falls to this share of its start; infinite if more than ``most``."""
         matrix, state = self._step(method, batch_size)
         goal = share * self.excess_at_start
         powers = [matrix]
@@ -90,7 +91,7 @@ class TableMoments:
         return taken + 1.0
 
     def best_step(self, beta: float, gamma: float, *, batch_size: float, steps: int) -> float:
-        """The step size with the least expected loss after ``steps`` steps."""
+        """The step size with the smallest expected loss after ``steps`` steps."""
 
         def slowness(alpha: float) -> float:
             return self.excess(Method(alpha, beta, gamma), batch_size=batch_size, steps=steps)
@@ -98,10 +99,10 @@ class TableMoments:
         return _least(slowness, self._longest(beta))[0]
 
     def fewest_steps(self, momenta: tuple[float, ...], share: float, batch_size: float) -> float:
-        """Least number of steps to a share of the excess, over the step size and these momenta."""
+        """Smallest number of steps to a share of the excess, over step sizes and momenta."""
         best = float("inf")
         for beta in momenta:
-            # More than twice the best so far is not worth counting.
+            # Runs longer than twice the best so far are not counted.
             most = min(2.0 * best, _MOST_STEPS)
 
             def slowness(alpha: float, beta: float = beta, most: float = most) -> float:
@@ -120,7 +121,7 @@ class TableMoments:
         return value if np.isfinite(value) else float("inf")
 
     def _step(self, method: Method, batch_size: float) -> tuple[FloatArray, FloatArray]:
-        """The map of (E r², E rv, E v², 1), all directions in a row, and its start."""
+        """The map of (E r², E rv, E v², 1) for all directions, and its start."""
         lam = self.eigenvalues
         d = lam.size
         share = max(self.rows - batch_size, 0.0) / max(self.rows - 1, 1) / batch_size
@@ -139,7 +140,7 @@ class TableMoments:
 
 
 def _least(function: Callable[[float], float], longest: float) -> tuple[float, float]:
-    """The best step size and its value: coarse, then fine."""
+    """The best step size and its value, on a coarse and then on a fine grid."""
     steps = longest * _COARSE
     values = [function(float(one)) for one in steps]
     steps = steps[int(np.argmin(values))] * _FINE

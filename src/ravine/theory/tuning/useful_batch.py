@@ -1,7 +1,7 @@
 """Three batch sizes: the smallest stable, the one where momentum pays off, the largest useful.
 
-K = L_max/L is how much steeper a single sample may be than the objective. With Q → ∞ the three grow
-like K √Q/4, K and 2.5 K √Q (docs/batch-size.md).
+K = L_max/L is the largest curvature of a single sample over that of the objective. For Q → ∞ the
+three grow like K √Q/4, K and 2.5 K √Q (docs/batch-size.md).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ravine.theory.tuning.table_moments import TableMoments
 from ravine.values import Value
 
 _PRECISION = 2e-3
-"""Relative precision of a batch size that is searched."""
+"""Relative precision of a batch size."""
 _MOMENTA = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98)
 """Momenta tried on a table."""
 _LARGEST = 1e12
@@ -40,7 +40,7 @@ class UsefulBatch(Value):
     """The batch size at which samples are used with a given efficiency."""
 
     size: float
-    """From the best guaranteed rates at this curvature, or from the table."""
+    """The result, from the best guaranteed rates at this curvature or from the table."""
     law: float | None
     """The law for Q → ∞; None for a table."""
     efficiency: float
@@ -83,10 +83,10 @@ def useful_batch_size(
         Between 0 and 1.
     data
         (X, y), a table and its target, instead of a curvature: N(b) is then the number of steps
-        after which the expected loss of least squares, started at zero, has ``accuracy`` of its
-        excess left. Noise in the target counts there; the guaranteed rates do not know it.
+        until the share ``accuracy`` of the excess loss remains, as expected for least squares
+        started at zero. This includes noise in the target; the guaranteed rates do not.
     accuracy
-        Share of the excess loss that is left, between 0 and 1; with ``data`` only.
+        Remaining share of the excess loss, between 0 and 1; with ``data`` only.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def useful_batch_size(
         return fastest_of(method, curvature, replace(terms, batch_size=size)).steps_per_digit
 
     samples = steps(1.0)
-    # Where a single sample solves the problem in a step, nothing is gained by a second one.
+    # If a single sample solves the problem in one step, a second one gains nothing.
     size = 1.0 if samples == 0.0 else _crossing(lambda b: np.log(samples / (b * steps(b)) / share))
     return UsefulBatch(size, _law(curvature, terms.L_max, method, share), share, method)
 
@@ -127,7 +127,7 @@ def _share(name: str, value: float) -> float:
 def _on_table(
     data: tuple[npt.ArrayLike, npt.ArrayLike], method: str, share: float, accuracy: float
 ) -> float:
-    """Where the efficiency falls below its share, between two powers of two; at most all rows."""
+    """The batch size at which the efficiency falls below its share, at most all rows."""
     table = TableMoments(*data)
     momenta = (0.0,) if method == "sgd" else _MOMENTA
     samples = table.fewest_steps(momenta, accuracy, 1.0)
@@ -164,7 +164,7 @@ def tradeoff_law(Q: float, steepness: float, x: FloatArray) -> tuple[FloatArray,
 
 
 def _crossing(function: Any) -> float:
-    """Where a function of the batch size falls from positive to negative; 1 or inf if nowhere."""
+    """The batch size at which a function falls from positive to negative; else 1 or inf."""
     from scipy.optimize import brentq
 
     if function(1.0) <= 0.0:

@@ -1,9 +1,9 @@
-// Requests to Python. One banner says when the server is gone, and goes when it is back.
+// Requests to Python. A banner is shown while the server does not answer.
 import { byId } from "./draw.js";
 
-const AGAIN = 2000; // milliseconds between two tries to reach a server that is gone
+const AGAIN = 2000; // milliseconds between two attempts to reach the server
 let waiting = null;
-const back = []; // what to do when it is there again
+const back = []; // what to do when it answers again
 
 export const whenBack = (action) => back.push(action);
 export const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
@@ -26,7 +26,7 @@ function tryAgain() {
   fetch("assets/page.css", { method: "HEAD", cache: "no-store" }).then(there, () => {});
 }
 
-// Arrays arrive in base64.
+// Arrays arrive as base64.
 function unpacked(_, value) {
   if (!value || (value.f4 === undefined && value.u1 === undefined)) return value;
   const bytes = Uint8ClampedArray.from(atob(value.f4 ?? value.u1), (letter) => letter.charCodeAt(0));
@@ -54,11 +54,11 @@ export const post = (path, value, signal) => ask(path, {
   signal,
 });
 
-// One request is under way at a time. Of what is wanted meanwhile only the latest is asked for,
-// once the answer has come: a drag never leaves a queue behind it.
+// One request at a time. Of the requests that arrive meanwhile, only the latest is sent, after the
+// answer: a drag never leaves a queue behind it.
 export function latest(request, land) {
   let again = false;
-  let way = null; // of the request that is under way
+  let way = null; // of the pending request
   async function run() {
     again = true;
     if (way) return;
@@ -77,8 +77,8 @@ export function latest(request, land) {
   return run;
 }
 
-// Long work of a view: its bar, its words, its message and its button to cancel.
-const LOOK = 300; // milliseconds between two looks
+// A job of a view: its progress bar, its status, its message and its cancel button.
+const LOOK = 300; // milliseconds between two checks
 export class Work {
   constructor(view, onProgress) {
     this.part = (name) => byId(`${view}-${name}`);
@@ -96,7 +96,7 @@ export class Work {
     this.job = (await ask(`jobs?${new URLSearchParams(options)}`, { method: "POST", body })).job;
   }
 
-  // The result, or nothing: then the message says why.
+  // The result, or nothing; then a message gives the reason.
   async result() {
     const mine = this.job;
     for (;;) {

@@ -1,15 +1,15 @@
-// The paper's claims: shipped verdicts at once, measured again on request.
+// The paper's claims: stored verdicts at first, measured again on request.
 import { ask, Work } from "./asking.js";
 import { byId, make } from "./draw.js";
 
 let known = null;
 const work = new Work("claims", (parts) => parts.forEach(take));
 
-// Measured just now: the row shows the new numbers and is marked.
+// After a new measurement, the row shows the new numbers and is marked.
 function take({ id, row }) {
   const before = byId(`claim-${id}`);
   if (!before || before.dataset.row === row) return;
-  before.outerHTML = row; // our own words with formulas, made by Python
+  before.outerHTML = row; // text with formulas, from Python
   byId(`claim-${id}`).className = "fresh";
   byId(`claim-${id}`).dataset.row = row;
 }

@@ -1,10 +1,10 @@
-// The settings: one truth, shown by sliders, boxes and lists. What is typed wrongly has a message
-// and changes nothing.
+// The settings, shown by sliders, boxes and lists. An invalid input shows a message and changes
+// nothing.
 import { byId } from "./draw.js";
 
 export const settings = {};
 const LISTS = ["colour", "axis", "sampling", "example"];
-const JUMP = 0.5; // decades of a logarithmic slider that stand for all values below its first
+const JUMP = 0.5; // decades of a logarithmic slider for all values below its first
 let controls = {};
 let changed = () => {};
 
@@ -22,13 +22,13 @@ function fromSlider({ slider, low, first, whole }, position) {
   return String(whole ? Math.round(value) : Number(value.toPrecision(5)));
 }
 
-// The nearest number that may be set.
+// The nearest allowed number.
 export function within(name, value, digits) {
   const { low, high } = controls[name];
   return String(Math.min(high, Math.max(low, Number(value.toPrecision(digits)))));
 }
 
-// A slider and its box show the same number; the one in use is not changed.
+// A slider and its box show the same number; the one being used is not changed.
 function show(name, used) {
   const [box, slide] = [byId(`box-${name}`), byId(`slide-${name}`)];
   if (!box) return;
@@ -70,7 +70,7 @@ export function adopt(all) {
   for (const name of LISTS) byId(name).value = settings[name];
 }
 
-// Only what changes something is shown.
+// Only settings that have an effect are shown.
 export function arrange(active) {
   for (const name of Object.keys(controls)) byId(`control-${name}`).hidden = !active.includes(name);
   byId("sampling").parentElement.hidden = !active.includes("sampling");

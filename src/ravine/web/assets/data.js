@@ -1,4 +1,4 @@
-// A table of the reader's own: sent to Python, diagnosed there, shown here.
+// The user's table: sent to Python, diagnosed there, shown here.
 import { ask, post, Work } from "./asking.js";
 import { byId, make, Picture } from "./draw.js";
 import { address, parts } from "./explore.js";
@@ -8,7 +8,7 @@ const pictures = { plane: new Picture(byId("data-plane")), curves: new Picture(b
 const form = byId("data-form");
 const work = new Work("data", (lines) => lines.length && showRead(lines));
 let file = ""; // the name of the file that was dropped
-let scale = 1; // L of the table: from αL to the step size itself
+let scale = 1; // L of the table, to convert αL to the step size
 
 const typed = () => Object.fromEntries(new FormData(form));
 
@@ -67,7 +67,7 @@ function showRead(lines) {
 function show({ read, html, L, ...specs }) {
   scale = L;
   showRead(read);
-  byId("data-html").innerHTML = html; // made by Python, which escapes what comes from the table
+  byId("data-html").innerHTML = html; // from Python, which escapes text from the table
   for (const [name, picture] of Object.entries(pictures)) {
     byId(`data-${name}-card`).hidden = false;
     picture.show(specs[name]);
@@ -108,7 +108,7 @@ export function begin() {
   const drop = byId("drop");
   for (const name of ["dragover", "drop"]) {
     document.addEventListener(name, (event) => {
-      event.preventDefault(); // a file beside the field must not replace the page
+      event.preventDefault(); // a file dropped beside the field must not replace the page
       drop.classList.toggle("over", name === "dragover");
     });
   }

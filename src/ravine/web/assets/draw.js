@@ -1,14 +1,14 @@
 // Pictures: uPlot gives axes and scales, a hook draws the layers that Python describes.
-// Nothing here knows what a picture means.
+// This file does not know what a picture means.
 
 const DASHES = { "-": [], "--": [7, 4], "-.": [7, 3, 2, 3], ":": [2, 3] };
 const BORDERS = { "-": "solid", "--": "dashed", "-.": "dashed", ":": "dotted" };
 const FONT = "system-ui, sans-serif";
-const BESIDE = 0.7; // share of the width beyond which words stand to the left of a mark
+const BESIDE = 0.7; // share of the width beyond which labels stand to the left of a mark
 const NARROW = 380; // pixels of a plane on a phone
 
 export const byId = (id) => document.getElementById(id);
-// A colour of the style sheet, which has two of each, as the canvas wants it.
+// A colour of the style sheet (for the current theme) for the canvas.
 const probe = document.head.appendChild(document.createElement("i"));
 export function css(name) {
   probe.style.color = `var(${name})`;
@@ -26,10 +26,10 @@ export class Picture {
   constructor(host, { bare = false, clip = () => null, extra = () => {} } = {}) {
     this.host = host;
     this.bare = bare; // without axes
-    this.clip = clip; // lines are drawn up to this x, if it returns one
+    this.clip = clip; // lines are drawn up to this x, if it is given
     this.extra = extra; // draws on top
     this.ready = () => {}; // called with a new plot
-    this.moved = () => {}; // called when places in it may have changed
+    this.moved = () => {}; // called when positions in it may have changed
     this.plot = null;
     this.spec = null;
     new ResizeObserver(() => this.fit()).observe(host);
@@ -42,7 +42,7 @@ export class Picture {
     if (!this.host.clientWidth) return;
     const { x, y } = spec;
     const kind = [x.label, x.log, y.label, y.log].join();
-    // uPlot looks at its data for the ends of the scales only.
+    // uPlot uses its data only for the ends of the scales.
     const ends = [[x.low, x.high], [y.low, y.high]];
     if (this.plot && this.kind === kind) this.plot.setData(ends);
     else this.build(kind, ends);
@@ -96,12 +96,12 @@ export class Picture {
       ticks: { stroke: () => css("--line"), width: 1, size: 5 },
     };
     if (!log) return axis;
-    // uPlot's own search for ticks does not end on some logarithmic axes: Python sends them.
+    // Python sends the ticks: uPlot's own search for them does not end on some logarithmic axes.
     const [splits, values] = [() => this.spec[name].ticks, () => this.spec[name].words];
     return { ...axis, splits, values, filter: (_, all) => all };
   }
 
-  // A place in pixels of the page, inside the frame, and back.
+  // Convert a point to pixels of the page, inside the frame, and back.
   at(x, y) {
     return [this.plot.valToPos(x, "x"), this.plot.valToPos(y, "y")];
   }
@@ -130,7 +130,7 @@ export class Picture {
       ctx.fillStyle = css("--outside");
       ctx.fillRect(bbox.left, bbox.top, bbox.width, bbox.height);
     }
-    // Marks and their names come before the names of the regions, which make way for them.
+    // Marks and their labels are placed first; labels of regions avoid them.
     const dots = layers.filter(({ kind }) => kind === "dot");
     this.taken = dots.map(({ x, y }) => this.box(this.toX(x), this.toY(y), 7, 7));
     for (const layer of layers) if (layer.kind !== "words") this[layer.kind](ctx, layer, bbox);
@@ -193,7 +193,7 @@ export class Picture {
     this.mark(ctx, this.toX(x), this.toY(y), colour, marker);
   }
 
-  // The name of a mark: beyond the ring around the point where there is space, on a phone below.
+  // The label of a mark: outside the ring around the point if there is space; on a phone, below it.
   name(ctx, { x, y, words }, bbox) {
     ctx.font = `600 ${12 * this.ratio}px ${FONT}`;
     const [left, top] = [this.toX(x), this.toY(y)];
@@ -206,12 +206,12 @@ export class Picture {
     const places = this.narrow ? [below(1), below(-1), ...across] : [...across, below(1), below(-1)];
     const boxes = places.map((place) => this.box(...place, half / this.ratio, 8));
     const free = boxes.findIndex((box) => this.isFree(box));
-    if (free < 0) return; // the legend has it
+    if (free < 0) return; // it is in the legend
     this.taken.push(boxes[free]);
     this.text(ctx, words, ...places[free], "center", "#111", "#fffffff0");
   }
 
-  // Ends of a box around a place, and whether it is inside the frame with nothing drawn in it.
+  // Ends of a box around a point, and whether it is inside the frame and empty.
   box(x, y, across, up) {
     const [w, h] = [across * this.ratio, up * this.ratio];
     return [x - w, x + w, y - h, y + h];
@@ -246,7 +246,7 @@ export class Picture {
     ctx.fillText(words, left, top);
   }
 
-  // On a phone in short lines, and without those that point elsewhere or lie on others: the legend
+  // On a phone: short lines, without labels that point elsewhere or overlap others: the legend
   // has them all.
   words(ctx, { lines: wide, at, ink, points_at: target }) {
     if (this.narrow && target) return;
@@ -262,7 +262,7 @@ export class Picture {
     this.taken.push(box);
     if (target) {
       const [x, y] = [this.toX(target[0]), this.toY(target[1])];
-      const share = Math.min(side / Math.abs(x - left), half / Math.abs(y - top)); // to the edge of the words
+      const share = Math.min(side / Math.abs(x - left), half / Math.abs(y - top)); // to the edge of the text
       ctx.beginPath();
       ctx.moveTo(left + share * (x - left), top + share * (y - top));
       ctx.lineTo(x, y);
@@ -283,7 +283,7 @@ const swatches = {
     make("b", { style: `border-top: 3px ${BORDERS[dash]} ${colourOf(colour)}` })),
 };
 
-// What the layers are: there may be no place in the picture itself for their names.
+// The legend of the layers: the picture may have no space for their labels.
 function legend(host, { layers, outside }) {
   const around = { kind: "fill", words: outside, colour: css("--outside") };
   const entries = [around, ...layers].filter(({ kind, words }) => words && swatches[kind]);

@@ -1,16 +1,16 @@
-// The first view: a point in the plane, what is known of it, and the method at work.
+// The first view: a point in the plane, its rates, and a run of the method.
 import { latest, post, whenBack } from "./asking.js";
 import { adopt, arrange, connect, put, settings, within } from "./controls.js";
 import { byId, make, Picture } from "./draw.js";
 import * as playing from "./playing.js";
 
-const REST = 170; // milliseconds without a change before the fine pictures are asked for
-const DWELL = 500; // and after those before the bound of a run with noise is, which takes longest
+const REST = 170; // milliseconds without a change before the fine pictures are requested
+const DWELL = 500; // and, after those, before the bound of a run with noise, which takes longest
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowDown: [0, -1], ArrowUp: [0, 1] };
 const shown = { plane: null, run: null }; // keys of the pictures on the page
 const plane = new Picture(byId("plane"));
 const knob = make("div", { id: "knob", tabIndex: 0, role: "slider", ariaLabel: "the method: step size and momentum" });
-let calm = 0; // 0 while something moves, then 1, then 2: how fine the pictures are to be
+let calm = 0; // 0 while something moves, then 1, then 2: how fine the pictures should be
 let resting = null;
 export const query = () => byId("view-explore").dataset.shown || "";
 
@@ -29,7 +29,7 @@ export function changed() {
   move();
 }
 
-// When nothing has moved for a while, better pictures are asked for.
+// When nothing has moved for a while, request better pictures.
 function grow() {
   clearTimeout(resting);
   if (calm === 2 || (calm === 1 && settings.example !== "noise")) return;
@@ -48,7 +48,7 @@ function land(answer) {
     place.show(answer[name].picture);
   }
   placeKnob();
-  // The view that is painted: the address and the tests read it.
+  // The view on the screen: the address and the tests read it.
   byId("view-explore").dataset.shown = answer.query;
 }
 
@@ -65,7 +65,7 @@ function write({ words, preset, python, command }) {
   byId("command").textContent = command;
 }
 
-// The address holds all that is shown; the view on data adds its own part.
+// The address holds everything that is shown; the view of the data adds its own part.
 export const parts = { data: () => "" };
 export function address() {
   const whole = [query(), parts.data()].filter(Boolean).join("&");
@@ -96,7 +96,7 @@ const askCursor = latest(() => ({ settings: { ...settings, ...cursor }, cursor: 
   for (const [key, number] of Object.entries(numbers)) byId(`cursor-${key}`).textContent = number;
 });
 
-// At most one move in a frame of the screen.
+// At most one move per frame of the screen.
 let waiting = null;
 let dragging = false;
 function onMove(event) {

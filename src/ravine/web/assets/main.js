@@ -1,4 +1,4 @@
-// Begins: asks for the first answer, then wires tabs, theme, tour and the dialog.
+// Start: request the first answer, then set up tabs, theme, tour and dialog.
 import { post, sleep, whenBack } from "./asking.js";
 import * as claims from "./claims.js";
 import { settings } from "./controls.js";
@@ -28,7 +28,7 @@ function showTab(tab) {
     one.tabIndex = one === tab ? 0 : -1;
     byId(one.id.replace("tab", "view")).hidden = one !== tab;
   }
-  byId("open-share").hidden = settings.tab !== "explore"; // it is about what is explored
+  byId("open-share").hidden = settings.tab !== "explore"; // it describes the first view
   if (settings.tab === "claims") claims.open().catch(() => whenBack(() => claims.open()));
 }
 

@@ -1,9 +1,9 @@
-// The run step by step: how much of it is shown, and the path over the four quadratics.
+// The run step by step: how much of it is shown, and the path on the four quadratics.
 import { byId, colourOf, css, Picture } from "./draw.js";
 import { settings } from "./controls.js";
 
 const BEAT = 90; // milliseconds between two frames
-const PIECES = 60; // into which a long run is cut
+const PIECES = 60; // into which a long run is divided
 const RINGS = [0.12, 0.3, 0.5, 0.75, 1.05, 1.4]; // level lines, as shares of the picture
 const MARGIN = 1.15;
 
@@ -23,7 +23,7 @@ export function show(picture) {
   refresh();
 }
 
-// The frame holds all points so far, and is as wide as its place.
+// The frame contains all points so far, and is as wide as its container.
 function frame() {
   const host = byId("path");
   let reach = 1;
@@ -92,7 +92,7 @@ function play() {
   }, BEAT);
 }
 
-// The first screen plays, unless the reader's system asks for little motion.
+// The first screen plays, unless the user's system requests reduced motion.
 export function begin() {
   byId("play").addEventListener("click", () => (timer === null ? play() : pause()));
   byId("advance").addEventListener("click", () => {
