@@ -8,8 +8,8 @@ from html import unescape
 
 from latex2mathml.converter import convert
 
-_SIZES = re.compile(r"\\(?:bigg?|Bigg?)[lrm]?(?=[\\(\[|\])/{}.])")
-"""Sizes of brackets: MathML stretches them to what they enclose."""
+_SIZES = re.compile(r"\\[bB]igg?([lr])(?=[\\(\[|\])/{}.])")
+"""Sizes of brackets, which come in pairs: MathML stretches them to what they enclose."""
 
 _SPANS = re.compile(
     r'<(?P<tag>span|div) class="arithmatex">\\(?P<open>[(\[])(?P<tex>.*?)\\[)\]]</(?P=tag)>',
@@ -38,7 +38,8 @@ def mathml(tex: str, *, display: bool = False) -> str:
     >>> mathml(r"\\sqrt Q").startswith("<math")
     True
     """
-    plain = _SIZES.sub("", tex.strip()).replace(r"\_", "_")
+    plain = _SIZES.sub(lambda size: {"l": r"\left", "r": r"\right"}[size[1]], tex.strip())
+    plain = plain.replace(r"\_", "_")
     code = convert(plain, display="block" if display else "inline")
     left = re.search(r"<m(?:i|text)>(\\[A-Za-z]+)</m", code)
     if left:
@@ -60,7 +61,9 @@ def _as_browsers_draw_it(code: str) -> str:
 
     # A slash in a line of text is a fraction: no space around it.
     code = code.replace("<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">&#x0002F;</mo>')
-    return code.replace("<mi>&#x000B1;</mi>", "<mo>&#x000B1;</mo>")
+
+    # These are operators: ±, ⪯ and ⪰.
+    return re.sub(r"<mi>(&#x0(?:00B1|2AAF|2AB0);)</mi>", r"<mo>\1</mo>", code)
 
 
 def with_formulas(page: str) -> str:

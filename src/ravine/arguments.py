@@ -126,7 +126,16 @@ def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
         fill = f"fill them first, e.g. {name}.filled(...), or drop them with .compressed()"
         raise Refusal(name, "free of masked entries", "a masked array", fill)
 
-    array = _floats(name, value, remedy)
+    raw = None
+    with suppress(TypeError, ValueError, OverflowError):
+        raw = np.asarray(value)
+    if raw is None or raw.dtype.kind not in "fiub":
+        given = kind_in_words(value)
+        raise WrongType(name, "a real number or an array of them", given, remedy)
+
+    # A longdouble out of the range of float64 becomes infinite, and is refused as that.
+    with np.errstate(over="ignore"):
+        array = raw.astype(np.float64)
     if array.size == 0:
         raise Refusal(name, "non-empty", f"an array of shape {array.shape}", remedy)
 
@@ -139,21 +148,6 @@ def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:
             raise Refusal(name, words, f"{array[index]:g}{where}", cure)
 
     return array[()]
-
-
-def _floats(name: str, value: Any, remedy: str) -> FloatArray:
-    """Convert any value to an array of float64, or refuse its type."""
-    try:
-        raw = np.asarray(value)
-        if raw.dtype.kind in "fiub":
-            # A longdouble out of the range of float64 becomes infinite, and is refused as that.
-            with np.errstate(over="ignore"):
-                return raw.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        pass
-
-    given = kind_in_words(value)
-    raise WrongType(name, "a real number or an array of them", given, remedy)
 
 
 def whole(name: str, value: Any, minimum: int, *, remedy: str, maximum: int = 2**63 - 1) -> int:

@@ -7,6 +7,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -167,7 +168,12 @@ def plan_reproduction(
     }  # fmt: skip
     arguments = {name: FIGURES[name].arguments(**asked) for name in names}
     ready = [name for name in names if not fresh and _is_ready(folder, name, arguments[name])]
-    last = _read_manifest(folder)
+    last = None
+    # A damaged manifest counts as none.
+    with suppress(OSError, ValueError):
+        last = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    if not isinstance(last, dict):
+        last = {}
     return Reproduction(out=folder, arguments=arguments, ready=tuple(ready), last=last, **asked)
 
 
@@ -184,16 +190,6 @@ def _is_ready(folder: Path, name: str, arguments: dict[str, Any]) -> bool:
             return bool(data.attrs.get(_MARK) == mark_of(name, arguments))
     except Exception:
         return False
-
-
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    """The record of the last run; empty if there was none or it cannot be read."""
-    try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-
-    return manifest if isinstance(manifest, dict) else {}
 
 
 def carry_out(work: Reproduction, say: Callable[[str], None] = lambda line: None) -> Reproduction:
@@ -253,8 +249,7 @@ def _make(work: Reproduction, name: str) -> None:
 
 def _load(work: Reproduction, name: str) -> bool:
     """Read the data of a figure from its file; draw missing pictures, and say whether any were."""
-    data = xr.load_dataset(work.out / f"{name}.nc", engine="scipy")
-    work.data[name] = data
+    data = work.data[name] = xr.load_dataset(work.out / f"{name}.nc", engine="scipy")
     missing = [kind for kind in PICTURES if not (work.out / f"{name}.{kind}").exists()]
     if missing:
         # The layout is computed once, not for every file.

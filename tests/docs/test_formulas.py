@@ -19,6 +19,12 @@ def test_a_bar_stands_close_to_what_it_encloses():
     assert mathml(r"|T|").count('lspace="0"') == 2
 
 
+def test_large_brackets_stretch_and_an_order_is_an_operator():
+    drawn = mathml(r"\Bigl(\frac{a}{b}\Bigr) \preceq c")
+    assert drawn.count('stretchy="true"') == 2
+    assert "<mo>&#x02AAF;</mo>" in drawn
+
+
 def test_an_unknown_command_is_an_error():
     with pytest.raises(FormulaError, match="nosuchsign"):
         mathml(r"x + \nosuchsign")

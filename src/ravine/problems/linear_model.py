@@ -237,8 +237,13 @@ class LinearModel(Problem):
         """Gradient of the drawn batch of every seed at its points, in the shape of ``points``."""
         rows, weights = drawn
         if self.sparse:
-            parts = zip(rows, np.broadcast_to(weights, rows.shape), points, strict=True)
-            return np.stack([self._sparse_gradient(*part, slopes) for part in parts])
+            gradients = self.l2 * points
+            shares = np.broadcast_to(weights, rows.shape)[:, :, None]
+            for s, which in enumerate(rows):
+                block = self.X[which]
+                gradients[s] += block.T @ (shares[s] * slopes(block @ points[s], which))
+
+            return np.asarray(gradients)
 
         seeds, m = rows.shape
         block = self.X[rows]
@@ -246,13 +251,6 @@ class LinearModel(Problem):
         inner = slopes(Z.reshape(seeds * m, -1), rows.ravel()).reshape(Z.shape)
         inner *= weights[:, :, None]
         return np.asarray(np.swapaxes(block, 1, 2) @ inner + self.l2 * points)
-
-    def _sparse_gradient(
-        self, rows: Indices, weights: FloatArray, points: FloatArray, slopes: Slopes
-    ) -> FloatArray:
-        block = self.X[rows]
-        inner = weights[:, None] * slopes(np.asarray(block @ points), rows)
-        return np.asarray(block.T @ inner + self.l2 * points)
 
     def chunks(self, width: int) -> Iterator[slice]:
         """Slices of rows to process in turn, sized by the numbers that each row needs."""
