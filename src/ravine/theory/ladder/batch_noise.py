@@ -120,7 +120,7 @@ def _least(curvature: Curvature, mu_min: npt.ArrayLike | None, *, alone: bool) -
     if mu_min is None:
         return curvature.mu if alone else np.float64(0.0)
 
-    remedy = "give the least curvature of a single sample; zero is allowed"
+    remedy = "give the smallest curvature of a single sample; zero is allowed"
     least = real("mu_min", mu_min, "nonnegative", remedy=remedy)
     broadcast(mu=curvature.mu, mu_min=least)
     if np.any(least > curvature.mu):
