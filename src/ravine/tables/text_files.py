@@ -36,7 +36,7 @@ _SINGLE_QUOTES = re.compile(r"(?m)(?:^|[,;\t| ])'[^'\n]*'(?=[,;\t| ]|$)")
 _DECLARED = re.compile(r'"?sep=(.)"?')
 """The first line in which Excel writes the separator."""
 _PLAIN = ("utf-8-sig", "utf-8", "utf8", "ascii")
-"""Encodings that are not worth a remark."""
+"""Encodings that the parser reads directly."""
 _FOOTER = 10
 """Lines below the table that may hold notes."""
 
@@ -313,7 +313,7 @@ def _parse(
             decimal=dialect.decimal,
             na_values=MISSING,
             keep_default_na=False,
-            encoding=encoding,
+            encoding="utf-8" if encoding in _PLAIN else encoding,
             encoding_errors=_errors(encoding),
         )
 
