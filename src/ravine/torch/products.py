@@ -66,7 +66,7 @@ def difference(
 ) -> Tensor:
     """g(w + v) - g(w - v), twice the product of the Hessian with a short vector v.
 
-    Its error is cubic in v, which is made anew for each move: a copy would take memory while the
+    Its error is cubic in v. Each move computes v again, because a copy would take memory while the
     gradients need it.
     """
     with movable(params, kept_on=kept_on) as move:
