@@ -14,7 +14,8 @@ class Restart(Choice):
 
     Examples
     --------
-    >>> Restart("gradient").sentence 'the step went against its own gradient'
+    >>> Restart("gradient").sentence
+    'the step went against the gradient it was taken with'
     """
 
     GRADIENT = "gradient", "the step went against the gradient it was taken with", ON_GRADIENT
