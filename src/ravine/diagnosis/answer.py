@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ravine.diagnosis.candidates import LINEAR, Recipe, momentum_digits
@@ -36,25 +37,6 @@ class Column:
     title: str
     number: bool = True
     detail: bool = False
-
-
-_COLUMNS = (
-    Column("method", "method", number=False),
-    Column("lr", "lr"),
-    Column("momentum", "momentum"),
-    Column("schedule", "schedule", number=False),
-    Column("outcome", "outcome", number=False),
-    Column("excess_share", "loss left"),
-    Column("held_out", "held out"),
-    Column("steps_to_1_percent", "to 1 %"),
-    Column("distance_share", "distance left", detail=True),
-    Column("spectral_radius", "exact gradients", detail=True),
-    Column("rate", "mean square", detail=True),
-    Column("almost_sure", "almost sure", detail=True),
-    Column("worst_case", "any order", detail=True),
-    Column("floor_share", "noise floor", detail=True),
-    Column("smallest_stable_batch", "smallest stable batch", detail=True),
-)
 
 
 @dataclass(frozen=True)
@@ -201,46 +183,56 @@ def method_table(result: Diagnosis) -> MethodTable:
         f"{counted(result.epochs, 'epoch')}, mean of {result.runs.seeds} runs. To 1 %: steps until "
         "1 % remains. *: recommended."
     )
-    columns: tuple[Column, ...] = _COLUMNS
-    if result.setup.held_out is None:
-        columns = tuple(column for column in columns if column.key != "held_out")
-    else:
+    hidden = "held_out" if result.setup.held_out is None else ""
+    if not hidden:
         caption += " Held out: mean loss on the held-out rows."
 
-    return MethodTable(
-        columns, tuple(_row(result, p, columns) for p in result.predictions), caption
-    )
+    rows = []
+    for p in result.predictions:
+        described = _described(result, p)
+        columns = tuple(column for column, *_ in described if column.key != hidden)
+        texts = {c.key: "-" if value is None else text(value) for c, value, text in described}
+        row = MethodRow(
+            key=p.candidate.key,
+            cells=tuple(texts[column.key] for column in columns),
+            values={column.key: value for column, value, _ in described},
+            tone=p.outcome.tone,
+            recommended=p is result.recommendation,
+            fastest=p is result.quick,
+        )
+        rows.append(row)
+
+    return MethodTable(columns, tuple(rows), caption)
 
 
-def _row(result: Diagnosis, p: Prediction, columns: tuple[Column, ...]) -> MethodRow:
-    """The value and the text of every column; a missing value is a dash."""
-    recipe, best = p.candidate.recipe, p is result.recommendation
+def _described(result: Diagnosis, p: Prediction) -> list[tuple[Column, Any, Callable[[Any], str]]]:
+    """Every column, with the value of a method and how it is written."""
+    recipe = p.candidate.recipe
+    word, more = partial(Column, number=False), partial(Column, detail=True)
+    star = " *" if p is result.recommendation else ""
     distance = math.inf
     if p.error_after is not None:
         distance = math.sqrt(p.error_after.value / max(result.survey.start_square, 1e-300))
 
-    shown: dict[str, tuple[Any, Callable[[Any], str]]] = {
-        "method": (p.candidate.name, lambda name: f"{name} *" if best else name),
-        "lr": (float(recipe.method.alpha), "{:.3g}".format),
-        "momentum": (float(recipe.method.beta), momentum_digits),
-        "schedule": (_schedule(recipe), str),
-        "outcome": (p.outcome.value, str),
-        "excess_share": (result.share(p.loss), _short),
-        "held_out": (p.held_out_loss, "{:.4g}".format),
-        "steps_to_1_percent": (p.steps_to_1_percent if p.safe else math.inf, _count),
-        "distance_share": (distance, _short),
-        "spectral_radius": (p.spectral_radius, rate_digits),
-        "rate": (p.rate, lambda _: _rate(p.mean_square)),
-        "almost_sure": (p.almost_sure.rate, lambda _: _rate(p.almost_sure)),
-        "worst_case": (p.worst_case_rate, rate_digits),
-        "floor_share": (p.excess_floor and result.share(p.excess_floor.value), _short),
-        "smallest_stable_batch": (p.critical_batch_size, _count),
-    }
-    values = {key: value for key, (value, _) in shown.items()}
-    texts = {key: "-" if value is None else text(value) for key, (value, text) in shown.items()}
-    cells = tuple(texts[column.key] for column in columns)
-
-    return MethodRow(p.candidate.key, cells, values, p.outcome.tone, best, p is result.quick)
+    near = p.steps_to_1_percent if p.safe else math.inf
+    floor = p.excess_floor and result.share(p.excess_floor.value)
+    return [
+        (word("method", "method"), p.candidate.name, lambda name: f"{name}{star}"),
+        (Column("lr", "lr"), float(recipe.method.alpha), "{:.3g}".format),
+        (Column("momentum", "momentum"), float(recipe.method.beta), momentum_digits),
+        (word("schedule", "schedule"), _schedule(recipe), str),
+        (word("outcome", "outcome"), p.outcome.value, str),
+        (Column("excess_share", "loss left"), result.share(p.loss), _short),
+        (Column("held_out", "held out"), p.held_out_loss, "{:.4g}".format),
+        (Column("steps_to_1_percent", "to 1 %"), near, _count),
+        (more("distance_share", "distance left"), distance, _short),
+        (more("spectral_radius", "exact gradients"), p.spectral_radius, rate_digits),
+        (more("rate", "mean square"), p.rate, lambda _: _rate(p.mean_square)),
+        (more("almost_sure", "almost sure"), p.almost_sure.rate, lambda _: _rate(p.almost_sure)),
+        (more("worst_case", "any order"), p.worst_case_rate, rate_digits),
+        (more("floor_share", "noise floor"), floor, _short),
+        (more("smallest_stable_batch", "smallest stable batch"), p.critical_batch_size, _count),
+    ]
 
 
 def _schedule(recipe: Recipe) -> str:

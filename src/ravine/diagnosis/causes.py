@@ -353,12 +353,9 @@ def worth_scaling(setup: Setup) -> bool:
     """Whether the scales of the columns differ so much that standardising may help."""
     mean, deviation = column_sizes(setup.X)
     size = np.sqrt(mean**2 + deviation**2)
-    used = size[deviation > 1e-12 * np.maximum(np.abs(mean), 1e-300)]
-
-    if not used.size:
-        return False
-
-    return bool(used.max() > _SCALES * used.min() or (np.abs(mean) > deviation).any())
+    used = size[deviation > 0.0]
+    far = np.abs(mean) > deviation
+    return bool(used.size and (used.max() > _SCALES * used.min() or far.any()))
 
 
 def standardised_race(

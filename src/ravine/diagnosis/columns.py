@@ -27,33 +27,36 @@ _NO_SINGLE_MINIMISER = (
 
 
 def column_sizes(X: Any) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of every column, in one pass and without a copy of the data."""
+    """Mean and standard deviation of every column, in one pass and without a copy of the data.
+
+    The deviation of a constant column is zero, not a rounding error.
+    """
     rows, d = X.shape
+    shift, first, second = np.zeros(d), np.zeros(d), np.zeros(d)
     if is_sparse(X):
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
-        return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
+        first = np.asarray(X.mean(axis=0)).ravel()
+        second = np.asarray(X.multiply(X).mean(axis=0)).ravel()
+    else:
+        shift = X[0]
+        step = max(1, CHUNK // d)
+        for start in range(0, rows, step):
+            part = X[start : start + step] - shift
+            first += part.sum(axis=0)
+            second += np.einsum("ij,ij->j", part, part)
 
-    shift = np.asarray(X[:1], dtype=np.float64)[0]
-    first, second = np.zeros(d), np.zeros(d)
-    step = max(1, CHUNK // d)
+        first, second = first / rows, second / rows
 
-    for start in range(0, rows, step):
-        part = X[start : start + step] - shift
-        first += part.sum(axis=0)
-        second += np.einsum("ij,ij->j", part, part)
-
-    first, second = first / rows, second / rows
-    return shift + first, np.sqrt(np.maximum(second - first**2, 0.0))
+    mean = shift + first
+    deviation = np.sqrt(np.maximum(second - first**2, 0.0))
+    return mean, np.where(deviation > 1e-12 * np.abs(mean), deviation, 0.0)
 
 
 def column_findings(X: Any, columns: tuple[str, ...]) -> list[Finding]:
     """Find columns of very different scale, constant columns, and dependent columns."""
     mean, deviation = column_sizes(X)
     size = np.sqrt(mean**2 + deviation**2)
-    constant = deviation <= 1e-12 * np.maximum(size, 1e-300)
-    findings = _constants(columns, constant, mean)
-    varying = np.flatnonzero(~constant)
+    findings = _constants(columns, deviation == 0.0, mean)
+    varying = np.flatnonzero(deviation)
 
     if varying.size:
         low, high = varying[size[varying].argmin()], varying[size[varying].argmax()]

@@ -282,10 +282,7 @@ def in_blocks(
 
 
 def known(values: FloatArray) -> bool:
-    """Whether the means over the first axis are known to a few per cent."""
-    if len(values) < 2:
-        return False
-
+    """Whether the means over the first axis, of two or more, are known to a few per cent."""
     error = values.std(axis=0, ddof=1) / math.sqrt(len(values))
     # As accurate as a number with one or two digits suggests.
     return bool((error <= 0.03 * values.mean(axis=0)).all())

@@ -366,11 +366,8 @@ def with_intercept(table: Any) -> Any:
 def standardised(X: Any) -> Any:
     """Scale columns to mean 0 and variance 1; sparse ones keep their zeros, constant ones stay."""
     mean, deviation = column_sizes(X)
-    # A deviation below 1e-12 of the mean is the rounding error of a constant.
-    varies = deviation > 1e-12 * np.abs(mean)
-    scale: FloatArray = np.where(varies, deviation, 1.0)
-
+    scale: FloatArray = np.where(deviation > 0.0, deviation, 1.0)
     if is_sparse(X):
         return X.multiply(1.0 / scale[None, :]).tocsr()
 
-    return (X - np.where(varies, mean, 0.0)) / scale
+    return (X - np.where(deviation > 0.0, mean, 0.0)) / scale

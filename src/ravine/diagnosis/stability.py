@@ -6,7 +6,7 @@ Both use second moments if batches are drawn independently, and otherwise random
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -178,34 +178,10 @@ def floors(
         else:
             memory[i] = steps
 
-    for i, floor in _measured(survey, judged, memory, budget):
-        out[i] = floor
-
-    return out
-
-
-def _moment_floor(survey: Survey, method: Method) -> Floors:
-    if not survey.every_direction or not survey.moments.is_stable(method):
-        return Floors()
-
-    X = survey.moments.stationary(method)
-    if X is None:
-        return Floors()
-
-    excess = float(0.5 * np.diag(X) @ survey.moments.eigenvalues)
-    exact = survey.exact and survey.quadratic and survey.batching.sampling is Sampling.IID
-
-    return Floors(computed(float(np.trace(X)), exact), computed(excess, exact))
-
-
-def _measured(
-    survey: Survey, judged: Sequence[Candidate], memory: dict[int, float], budget: Budget,
-) -> Iterator[tuple[int, Floors]]:  # fmt: skip
-    """Runs from the minimiser, in groups of similar memory, the shortest first."""
     seconds = budget.begin("following runs to their noise floors")
     order = sorted(memory, key=lambda i: memory[i])
     while order:
-        # Methods of similar memory run side by side.
+        # Methods of similar memory run side by side from x*, the shortest first.
         alike = [i for i in order if memory[i] <= 4.0 * memory[order[0]]]
 
         # One at a time if they do not all fit.
@@ -215,7 +191,7 @@ def _measured(
                 break
         else:
             budget.leave_out("noise floors of slow methods")
-            return
+            break
 
         # The remaining time is shared with the next groups, which take longer.
         runs_of, work = plan
@@ -231,7 +207,21 @@ def _measured(
         late = [r for r in runs.watched if runs.steps[r] >= runs_of["steps"] // 2]
         excess = runs.excess[late].mean(axis=0)
         for j, i in enumerate(group):
-            yield i, Floors(over_runs(runs.average[0, :, j]), over_runs(excess[:, j]))
+            out[i] = Floors(over_runs(runs.average[0, :, j]), over_runs(excess[:, j]))
+
+    return out
+
+
+def _moment_floor(survey: Survey, method: Method) -> Floors:
+    stable = survey.every_direction and survey.moments.is_stable(method)
+    X = survey.moments.stationary(method) if stable else None
+    if X is None:
+        return Floors()
+
+    excess = float(0.5 * np.diag(X) @ survey.moments.eigenvalues)
+    exact = survey.exact and survey.quadratic and survey.batching.sampling is Sampling.IID
+
+    return Floors(computed(float(np.trace(X)), exact), computed(excess, exact))
 
 
 def _plan(

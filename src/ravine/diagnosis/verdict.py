@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ravine.diagnosis.candidates import Recipe, parameters
+from ravine.diagnosis.candidates import parameters
 from ravine.diagnosis.causes import named_rows
 from ravine.diagnosis.prediction import Outcome
 from ravine.diagnosis.stability import Estimate
@@ -34,7 +34,9 @@ def what_to_do(result: Diagnosis) -> str:
         return f"No setting that was tried converges on these batches. Instead, {instead}."
 
     left = f"{left_words(result, best.excess_after)} of the excess loss remains"
-    words = _over(best.candidate.recipe, result.epochs)
+    recipe = best.candidate.recipe
+    during = "of" if recipe.averaged else "for" if recipe.constant else "over"
+    words = f"{recipe.words} {during} {counted(result.epochs, 'epoch')}"
     advice = f"Use {words}: {left}"
 
     if best is subject:
@@ -160,15 +162,6 @@ def growth(rate: float) -> str:
 def _subject(result: Diagnosis) -> str:
     own = result.subject.candidate.key == "yours"
     return "your setting" if own else "the textbook setting"
-
-
-def _over(recipe: Recipe, epochs: int) -> str:
-    """Describe a recipe with the epochs of its schedule."""
-    many = counted(epochs, "epoch")
-    if recipe.averaged:
-        return f"{parameters(recipe.method)}, averaging the second half of {many}"
-
-    return f"{recipe.words} {'for' if recipe.constant else 'over'} {many}"
 
 
 def _useless(result: Diagnosis) -> str:
