@@ -24,6 +24,8 @@ from ravine.theory.ladder.rates import block_radius, check_shapes
 from ravine.theory.ladder.transfer import circle_rate, exact
 from ravine.values import Value
 
+Where = npt.NDArray[np.bool_]
+
 _J = np.array([[0.0, 1.0], [-1.0, 0.0]])
 _SINGLE = "certificates are for one curvature and one method at a time"
 _LARGEST_MARGIN = 1e-3
@@ -102,9 +104,7 @@ def _rate_and_angle(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> 
     return rate, np.where(counts, np.arccos(np.where(counts, cosine, 1.0)), 0.0)
 
 
-def _candidate(
-    low: Real, high: Real, beta: Real, gamma: Real
-) -> tuple[Real, Real, npt.NDArray[np.bool_]]:
+def _candidate(low: Real, high: Real, beta: Real, gamma: Real) -> tuple[Real, Real, Where]:
     """The candidate r, the cosine of its angle and whether it is real.
 
     Differences use ``discriminant_form``, which avoids cancellation near h = 1 or beta = 1: (t₁ +
