@@ -1,8 +1,7 @@
-"""Advice against a grid of learning rates and against rivals, on tasks that no rule was chosen on.
+"""Advice against a grid of learning rates and against rivals, on three sets of tasks.
 
     pip install --group bench
     python -m benchmarks.torch.advice [--set second] [--jobs N] [--tasks N] [--limit MINUTES]
-    python -m benchmarks.torch.advice --set third --optimizer SGD
     python -m benchmarks.torch.advice report [--set second]
     python -m benchmarks.torch.advice --again FILE --out OTHER
 
@@ -11,9 +10,8 @@ and cosine schedules, judged by the loss on all data after 1,000 steps. The grid
 All learning rates of one configuration, the advised one among them, are trained at once under
 ``torch.vmap`` on the same batches; rivals that choose their own step run one by one. Results are
 appended to ``benchmarks/torch/advice.jsonl`` (``advice-second.jsonl``, ``advice-third.jsonl``) one
-configuration at a time, so a run that was stopped goes on. The first set has been looked at when
-the rule was chosen; the second was written before the rule was fixed, and run once after it; the
-third judges a rule for SGD that was chosen on the other two. ``--again`` judges the present rule on
+configuration at a time, so a run that was stopped goes on. The rules were chosen on the first two
+sets; the third was written before any rule was run on it. ``--again`` judges the present rule on
 the configurations of another file, whose grids and rivals do not depend on it.
 """
 

@@ -1,6 +1,6 @@
-"""A third set of training tasks for ``benchmarks.torch.advice``, to judge a rule for SGD.
+"""A third set of training tasks for ``benchmarks.torch.advice``, to judge its rules.
 
-That rule had been chosen on the first two sets; these were written before any rule was run on them.
+They had been chosen on the first two sets; these were written before any rule was run on them.
 New data, losses and architectures; builders are those of the second set. Needs scikit-learn, and
 nothing is downloaded. No state besides the weights.
 """

@@ -59,7 +59,7 @@ def test_rescale_on_a_table(ravine, tmp_path):
         json.loads(ravine(*given, *more, "--json").out)["lr"] for more in ([], ["--raw"])
     )
     assert raw < 0.01 < 0.1 < scaled
-    assert "least expected loss after 50 steps" in ravine(*given).out
+    assert "smallest expected loss after 50 steps" in ravine(*given).out
 
 
 def test_adamw_is_rescaled_without_a_momentum_that_was_not_given(ravine):

@@ -56,6 +56,13 @@ INSTEAD = {
     r"\bfound( =|: |\.|\[)": "result, minima, values: say which",
     r"\busual( =|: |\(|\[)": "default, standard, common",
     r"\b(said|told)( =|\.[a-z]|\[)": "message, reply, state",
+    r"\b(told|tell) apart\b": "distinguish",
+    r"\bput down to\b": "attributed to",
+    r"\basked for\b": "requested, on first use",
+    r"\bon the way\b": "temporary",
+    r"\bthe more so\b": "and more so",
+    r"\ba (thread|row|step|batch|number) a (coordinate|trajectory|step|lane|row)\b": "per",
+    r"\bleast (expected|guaranteed|loss|error|rate|variance|curvature)\b": "smallest",
 }
 """Patterns that a reader stumbles over, and what to write."""
 

@@ -91,6 +91,12 @@ def test_a_note_below_the_table_is_left_out(note, gap):
     assert f"from line {line} on" in found(table, "footer")[0].message
 
 
+def test_an_open_quote_is_refused_and_not_taken_for_a_note():
+    rows = "\n".join(f"a,{i}.5" for i in range(8))
+    with pytest.raises(ValueError, match="EOF inside string"):
+        read(f'c,y\n{rows}\n"b,1.5\n{rows}\n')
+
+
 def test_two_short_rows_do_not_make_the_blanks_in_texts_separators():
     rows = [f"n{i % 3},{i} kg,{i * i},{i}.5" for i in range(60)]
     rows[7] = rows[31] = "n1,7 kg"

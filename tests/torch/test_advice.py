@@ -21,11 +21,11 @@ MSE = torch.nn.functional.mse_loss
 QUICK = {"budget": "quick", "progress": False}
 
 
-def setting_of(model, loader, schedule="constant", **options):
+def setting_of(model, loader, schedule="constant", loss=MSE, **options):
     rule = torch.optim.SGD(model.parameters(), lr=1.0, momentum=0.9, nesterov=True)
     batches = BatchReplay(loader, torch.device("cpu"))
     planned = schedule_of(schedule, 1000, None)
-    return Setting(model, rule, batch_loss(MSE), batches, planned, Weights(model), **options)
+    return Setting(model, rule, batch_loss(loss), batches, planned, Weights(model), **options)
 
 
 def train(model, loader, optimizer, code, steps):
@@ -262,6 +262,17 @@ def test_a_blown_up_trial_ends_early(linear, loader):
     assert trial.taken == 8
     assert trial.loss == math.inf
     assert trial.outcome == "blew up"
+
+
+def test_a_trial_that_ends_above_its_start_blew_up(linear, loader):
+    """A loss that saturates stays below low multiples of its start at every lr."""
+    saturating = lambda output, target: torch.tanh(0.5 * (output - target).abs().mean())  # noqa: E731
+    setting = setting_of(linear, loader, loss=saturating)
+    assert 1.1 < 1.0 / setting.start < 3.0
+    trial, _ = run_trial(setting, 50.0, 0.9, 80)
+    assert trial.outcome == "blew up"
+    assert trial.loss == math.inf
+    assert 40 < trial.taken < 60  # the second half stops it
 
 
 def test_accumulation_is_the_mean_of_its_batches(linear, loader):

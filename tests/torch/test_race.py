@@ -75,6 +75,18 @@ def test_nothing_wins_where_all_blow_up(run):
     assert race.steps <= PLANS["race"].most
 
 
+def test_nothing_wins_where_every_loss_ends_above_its_start(run):
+    """By less than noise, so that no trial blew up."""
+    assert run(lambda lr, length: 10.5 + min(lr, 1.0)).winner is None
+
+
+def test_where_long_trials_blow_up_lower_lrs_are_found_within_the_budget(run):
+    """Short trials favour lrs that are far too large for longer ones."""
+    race = run(lambda lr, length: best_at_one(lr if length < 50 else 64.0 * lr, length))
+    assert race.winner.lr == pytest.approx(1 / 64.0)
+    assert race.steps <= PLANS["race"].most
+
+
 def test_a_lr_that_survives_short_trials_only_does_not_win(run):
     race = run(lambda lr, length: 1.0 / lr if lr * length < 150.0 else math.inf)
     assert race.winner.lr == 1.0

@@ -115,7 +115,7 @@ class LinearModel(Problem):
         return ends + self.l2
 
     @cached_property
-    def curvature(self) -> Curvature:  # type: ignore[override]  # computed when asked for
+    def curvature(self) -> Curvature:  # type: ignore[override]  # computed on first use
         """Bounds mu and L that hold for every batch, everywhere.
 
         Refused if some batch is not strongly convex: then no positive mu holds for all of them.
@@ -125,7 +125,7 @@ class LinearModel(Problem):
         return _bounds_or_refusal(float(mu.min()), float(L.max()), f"batch {int(mu.argmin())}")
 
     @cached_property
-    def minimiser(self) -> FloatArray:  # type: ignore[override]  # computed when asked for
+    def minimiser(self) -> FloatArray:  # type: ignore[override]  # computed on first use
         """The minimiser of the whole objective, by Newton's method to rounding error."""
         solve = self._solve_dense if self.dimension <= DENSE_LIMIT else self._solve_cg
         return newton(np.zeros(self.dimension), self.gradient, solve)

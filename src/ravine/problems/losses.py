@@ -156,7 +156,7 @@ class Multinomial(Loss):
         labels, codes = _labels(target)
         if len(labels) < 2:
             shown = f"only {labels[0]!r}"
-            raise Refusal("y", "at least two labels", shown, "nothing to tell apart")
+            raise Refusal("y", "at least two labels", shown, "give labels of two classes")
 
         self.outputs = len(labels)
         return codes

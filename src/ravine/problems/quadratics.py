@@ -263,8 +263,7 @@ def _enclosing(name: str, eigenvalues: FloatArray, given: Curvature | None) -> C
         return Curvature(low, high)
 
     remedy = "omit it to have it computed"
-    mu = one_number("mu", given.mu, remedy=remedy)
-    L = one_number("L", given.L, remedy=remedy)
+    mu, L = given.single(remedy)
     rounding = 1e-9 * high
     if low < mu - rounding or high > L + rounding:
         rule = f"bounds on the spectrum, [{low:.6g}, {high:.6g}]"

@@ -80,9 +80,9 @@ def as_series(values: Any, name: str, shape: tuple[int, ...]) -> pd.Series:
 
 
 class Column:
-    """A column of a table, whose values are understood when it is made.
+    """A column of a table; its constructor interprets the values.
 
-    Texts are read as numbers or dates where they represent those, but not if they are levels of a
+    Texts are read as numbers or dates if they represent those, unless they are levels of a
     category. In a frame, numbers such as -999 may stand for missing values.
 
     Attributes
@@ -94,7 +94,7 @@ class Column:
     texts
         The different texts in order of appearance.
     notes
-        What had to be decided.
+        Decisions about the column.
     """
 
     kind: str
@@ -226,8 +226,8 @@ class Column:
     def numbers_rows(self, position: int) -> bool:
         """Whether a column of numbers only numbers the rows.
 
-        It does if it is whole and called so, or an identifier in which no number occurs twice, or
-        the first column and 0, 1, 2, ... or 1, 2, 3, ... in order.
+        It does if its numbers are whole and it has such a name, or is an identifier without
+        repeated numbers, or is the first column and counts 0, 1, 2, ... or 1, 2, 3, ... in order.
         """
         values = self.values
         if self.kind != "number" or len(values) < 2:
@@ -242,9 +242,9 @@ class Column:
         return bool((unnamed or unique or counting) and (values == np.floor(values)).all())
 
     def flaw(self, position: int) -> str:
-        """Why it carries no information: nested, names, index, missing; empty if it does.
+        """Why it has no information: nested, names, index, missing; empty if it has some.
 
-        Texts name the rows if nearly every row has its own.
+        Texts name the rows if nearly every row has a different one.
         """
         used, rows = len(self.texts), len(self.values)
         if self.kind == "nested":
@@ -257,7 +257,7 @@ class Column:
         return "missing" if np.isnan(self.values).mean() > _MOSTLY_MISSING else ""
 
     def can_be_target(self, position: int, most_classes: int) -> bool:
-        """Whether it can be told what is to be predicted from it."""
+        """Whether it can be a target, of a regression or a classification."""
         if self.flaw(position) or self.kind == "date":
             return False
         if self.kind == "text":

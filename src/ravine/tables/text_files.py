@@ -36,7 +36,7 @@ _SINGLE_QUOTES = re.compile(r"(?m)(?:^|[,;\t| ])'[^'\n]*'(?=[,;\t| ]|$)")
 _DECLARED = re.compile(r'"?sep=(.)"?')
 """The first line in which Excel writes the separator."""
 _PLAIN = ("utf-8-sig", "utf-8", "utf8", "ascii")
-"""Encodings that are not worth a remark."""
+"""Encodings that the parser reads directly."""
 _FOOTER = 10
 """Lines below the table that may hold notes."""
 
@@ -269,17 +269,17 @@ def _parsed(source: Source, dialect: Dialect, encoding: str) -> tuple[pd.DataFra
     """The table, without the notes below it, and notes on lines of other lengths."""
     frame, problem = None, None
     try:
-        frame = _parse(source, dialect, encoding, source.limits.rows + 1)
+        frame = _parse(source, dialect, encoding)
         if not frame.iloc[:, -1].isna().any():
             return frame, []
     except pd.errors.ParserError as error:
         problem = error
 
     # A missing last value may be an empty field, a short line or a note below the table.
-    short, footer, rows = _uneven_lines(source, dialect, encoding)
+    short, footer = _uneven_lines(source, dialect, encoding)
     notes = []
     if footer:
-        frame = _parse(source, dialect, encoding, min(rows, source.limits.rows + 1))
+        frame = _parse(source, dialect, encoding, lines=footer - 1)
         what = f"the notes below the table, from line {footer} on, were ignored"
         notes.append(Finding("footer", what))
     elif problem is not None:
@@ -294,24 +294,26 @@ def _parsed(source: Source, dialect: Dialect, encoding: str) -> tuple[pd.DataFra
     return frame, notes
 
 
-def _parse(source: Source, dialect: Dialect, encoding: str, rows: int) -> pd.DataFrame:
-    """The first ``rows`` rows of the table."""
+def _parse(
+    source: Source, dialect: Dialect, encoding: str, lines: int | None = None
+) -> pd.DataFrame:
+    """All rows in the first ``lines`` lines, or in the whole file."""
     with source.open(lines=True) as stream, warnings.catch_warnings(action="ignore"):
-        lines = _lines(stream, dialect, encoding)
+        kept = islice(_lines(stream, dialect, encoding), lines)
         frame = pd.read_csv(
-            io.StringIO("".join(lines)) if dialect.comment else stream,
+            io.StringIO("".join(kept)) if dialect.comment or lines is not None else stream,
             sep=r"\s+" if dialect.separator == BLANKS else dialect.separator,
             header=None,
             names=range(len(dialect.names)),
             index_col=False,
             skiprows=dialect.skip,
-            nrows=rows,
+            nrows=source.limits.rows + 1,
             quotechar=dialect.quote,
             skipinitialspace=True,
             decimal=dialect.decimal,
             na_values=MISSING,
             keep_default_na=False,
-            encoding=encoding,
+            encoding="utf-8" if encoding in _PLAIN else encoding,
             encoding_errors=_errors(encoding),
         )
 
@@ -330,16 +332,13 @@ def _lines(stream: IO[bytes], dialect: Dialect, encoding: str) -> Iterator[str]:
             yield line
 
 
-def _uneven_lines(
-    source: Source, dialect: Dialect, encoding: str
-) -> tuple[list[int], int | None, int]:
-    """The line numbers of short lines and of the first note at the end, and the rows above it.
+def _uneven_lines(source: Source, dialect: Dialect, encoding: str) -> tuple[list[int], int | None]:
+    """The line numbers of short lines, and of the first note at the end, if there are any.
 
     Refuses a table with a line that is too long. Lines are counted from 1, without comments.
     """
     short: list[int] = []
     notes: list[int] = []
-    count = 0
     with source.open(lines=True) as stream:
         below = islice(_lines(stream, dialect, encoding), dialect.skip, None)
         rows = split(below, dialect.separator, dialect.quote)
@@ -355,10 +354,9 @@ def _uneven_lines(
 
             # A row of the table, so the lines above it were not notes.
             short += notes + [line] * (excess < 0)
-            count += len(notes) + 1
             notes = []
             if excess > 0:
                 many = f"{len(fields)} fields instead of {len(dialect.names)} in line {line}"
                 raise ValueError(f"{many}; another --sep may help")
 
-    return short, notes[0] if notes else None, count
+    return short, notes[0] if notes else None

@@ -252,7 +252,7 @@ class _Search:
     def _along_direction(self, at: Coordinates) -> DirectionalCurvature:
         """The curvature of some batches along the sharpest direction at the model's weights."""
         setting = self.setting
-        direction = TrackedDirection(setting.seed)
+        direction = TrackedDirection(setting.seed, weights_on="cpu")
         seen: list[DirectionalCurvature] = []
         with quiet(self.bare):
             direction.begin(at, lambda: setting.loss_of(0, self.bare))

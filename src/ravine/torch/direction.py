@@ -175,7 +175,9 @@ class TrackedDirection:
     passes over them and one gradient.
     """
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, *, weights_on: str | None = None) -> None:
+        self.weights_on = weights_on
+        """Where the weights are kept while they are moved: their own device unless given."""
         self.compared = False
         """Whether the last two products are along the same u."""
         self._draw = torch.Generator().manual_seed(seed)
@@ -214,7 +216,7 @@ class TrackedDirection:
         self.compared = before is not None
         self._earlier = None
         roots = self._roots if self.compared else at.roots.to(u)
-        image = _image(at, u, roots, gradient, self._coarse)
+        image = self._image_of(at, roots, gradient)
         self._earlier, self._image, self._roots = before, image, roots
         if before is None:
             # One synchronisation with the device for both numbers.
@@ -227,6 +229,31 @@ class TrackedDirection:
         now = (roots / at.roots.to(u)).nan_to_num_(0.0, 0.0) * u
         mean, square, length = torch.stack([*gaps, _dot(now, now)]).tolist()
         return DirectionalCurvature(mean / length, 0.5 * square)
+
+    def _image_of(
+        self, at: Coordinates, roots: Tensor, gradient: Callable[[], list[Tensor]]
+    ) -> Tensor:
+        """Hu in the optimizer's coordinates, by a central difference of gradients.
+
+        Both are computed here. The gradient of the step itself is another one where it is clipped,
+        averaged over batches or ranks, or has dropout.
+        """
+        u = self._direction
+        sizes = torch.stack([nn.utils.get_total_norm(at.params), (u * roots).norm()]).tolist()
+        step = (COARSE_STEP if self._coarse else STEP) * max(1.0, sizes[0]) / sizes[1]
+
+        def move() -> Tensor:
+            return (u * roots).mul_(step)
+
+        with torch.enable_grad():
+            image = difference(at.params, move, gradient, kept_on=self.weights_on).float()
+
+        if any(at.decays):
+            parts = zip(shaped(image, at.params), shaped(move(), at.params), at.decays, strict=True)
+            for part, own, decay in parts:
+                part.add_(own, alpha=2.0 * decay)
+
+        return image.mul_(roots).mul_(0.5 / step)
 
     def turn(self) -> None:
         """Turn u towards Hu, or towards the mean of the last two products along it.
@@ -241,29 +268,6 @@ class TrackedDirection:
         length = float(turned.norm())
         if math.isfinite(length) and length > 0.0:
             self._direction = turned.div_(length)
-
-
-def _image(
-    at: Coordinates, u: Tensor, roots: Tensor, gradient: Callable[[], list[Tensor]], coarse: bool
-) -> Tensor:
-    """Hu in the optimizer's coordinates, by a central difference of gradients.
-
-    Both gradients are computed here. That of the training step may differ: it may be clipped,
-    averaged over batches or ranks, or have dropout.
-    """
-    move = u * roots
-    lengths = torch.stack([nn.utils.get_total_norm(at.params), move.norm()]).tolist()
-    step = (COARSE_STEP if coarse else STEP) * max(1.0, lengths[0]) / lengths[1]
-    move *= step
-    with torch.enable_grad():
-        image = difference(at.params, move, gradient).float()
-
-    if any(at.decays):
-        parts = zip(shaped(image, at.params), shaped(move, at.params), at.decays, strict=True)
-        for part, own, decay in parts:
-            part.add_(own, alpha=2.0 * decay)
-
-    return image.mul_(roots).mul_(0.5 / step)
 
 
 def _dot(first: Tensor, second: Tensor) -> Tensor:

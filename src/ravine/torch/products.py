@@ -35,35 +35,44 @@ def gradient(
 
 
 @contextmanager
-def movable(params: list[Tensor]) -> Iterator[Callable[[Tensor, float], None]]:
+def movable(
+    params: list[Tensor], *, kept_on: str | None = None
+) -> Iterator[Callable[[Tensor, float], None]]:
     """Weights that can be shifted: ``move(vector, times)`` adds a multiple to the originals.
 
-    Afterwards they are restored to the last bit.
+    Afterwards they are restored to the last bit. A copy of the originals is on the device
+    ``kept_on``, by default on their own.
     """
-    kept = flat([p.detach() for p in params])
+    kept = [p.detach().to(kept_on or p.device, copy=True) for p in params]
 
     @torch.no_grad()
     def move(vector: Tensor, times: float) -> None:
-        torch._foreach_copy_(params, shaped(torch.add(kept, vector, alpha=times), params))
+        torch._foreach_copy_(params, kept)
+        torch._foreach_add_(params, shaped(vector, params), alpha=times)
 
     try:
         yield move
     finally:
         with torch.no_grad():
-            torch._foreach_copy_(params, shaped(kept, params))
+            torch._foreach_copy_(params, kept)
 
 
 def difference(
-    params: list[Tensor], vector: Tensor, gradient: Callable[[], list[Tensor]]
+    params: list[Tensor],
+    vector: Callable[[], Tensor],
+    gradient: Callable[[], list[Tensor]],
+    *,
+    kept_on: str | None = None,
 ) -> Tensor:
     """g(w + v) - g(w - v), twice the product of the Hessian with a short vector v.
 
-    Its error is cubic in v.
+    Its error is cubic in v. Each move computes v again, because a copy would take memory while the
+    gradients need it.
     """
-    with movable(params) as move:
-        move(vector, 1.0)
+    with movable(params, kept_on=kept_on) as move:
+        move(vector(), 1.0)
         ahead = flat(gradient())
-        move(vector, -1.0)
+        move(vector(), -1.0)
         # In place, because memory for a second copy of the weights may be missing.
         torch._foreach_sub_(shaped(ahead, params), gradient())
         return ahead
@@ -105,7 +114,7 @@ def _difference(params: list[Tensor], mean_loss: Callable[[], Tensor]) -> Produc
         size = float(flat([p.detach() for p in params]).norm())
         # The cube root of the rounding error balances it against the quadratic error.
         step = torch.finfo(vector.dtype).eps ** (1 / 3) * max(1.0, size) / float(vector.norm())
-        twice = difference(params, step * vector, lambda: gradient(mean_loss(), params))
+        twice = difference(params, lambda: step * vector, lambda: gradient(mean_loss(), params))
         return twice.div_(2.0 * step)
 
     return product

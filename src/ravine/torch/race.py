@@ -13,14 +13,11 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from ravine.torch.trial import Setting, Trial, run_trial
+from ravine.torch.trial import SLACK, Setting, Trial, run_trial
 
 LEAST_GAIN = 0.002
 """Gain, as a share of the initial loss, that a smaller lr must have; on a plateau the larger
 wins."""
-
-SLACK = 0.02
-"""Share of the initial loss by which a trial may end above it because of noise."""
 
 HARDLY_MOVED = 0.95
 STILL_HIGH = 0.9
@@ -81,7 +78,7 @@ class Race:
     trials: dict[tuple[int, int], Trial] = field(default_factory=dict)
     """Trials by exponent and length: lr = unit 2^exponent."""
     winner: Trial | None = None
-    """None if every trial diverged."""
+    """None if no trial lowered the loss."""
 
     @property
     def steps(self) -> int:
@@ -93,7 +90,7 @@ class Race:
         best = self._coarse()
         score = self.trials[best, self.plan.short].loss
         length = self.plan.long
-        if score > HARDLY_MOVED * self.setting.start > 0.0:
+        if math.inf > score > HARDLY_MOVED * self.setting.start > 0.0:
             length = max(length, (self.plan.most - self.steps) // 3)
 
         best = self._fine(best, length)
@@ -109,6 +106,10 @@ class Race:
             # The budget ran out: the best of the longest trials.
             finished = [t for t in self.trials.values() if math.isfinite(t.loss)]
             self.winner = min(finished, key=lambda t: (-t.steps, t.loss), default=None)
+
+        start = self.setting.start
+        if self.winner is not None and self.winner.loss > start + SLACK * abs(start):
+            self.winner = None
 
     def _try(self, exponent: int, length: int) -> float | None:
         """The score of a trial, which runs if it is new; None if the budget is spent."""
@@ -130,7 +131,6 @@ class Race:
     def _coarse(self) -> int:
         """The best exponent in steps of two, by short trials."""
         length = self.plan.short
-        start = self.setting.start
         best, at, worse = 0, 0, 0
         while worse < 2:
             score = self._try(at, length)
@@ -140,7 +140,7 @@ class Race:
                 best, worse = at, 0
             elif at > 0:
                 worse += 1
-            if score > start + SLACK * abs(start):
+            if score == math.inf:
                 break
             at += 2
 
@@ -155,10 +155,11 @@ class Race:
     def _fine(self, first: int, length: int) -> int:
         """The best exponent by longer trials: upwards while better, then downwards while better."""
         least = LEAST_GAIN * abs(self.setting.start)
-        best = first
-        if self._try(best, length) is None:
-            return best
+        # If trials of this length blow up, downwards in steps of two to an lr that does not.
+        while self._try(first, length) == math.inf:
+            first -= 2
 
+        best = first
         while math.isfinite(self._known(best, length)):
             score = self._try(best + 1, length)
             if score is None or score >= self._known(best, length):
@@ -167,8 +168,7 @@ class Race:
 
         while best <= first:
             score = self._try(best - 1, length)
-            # If all diverge, downwards.
-            if score is None or (score >= self._known(best, length) - least < math.inf):
+            if score is None or score >= self._known(best, length) - least:
                 break
             best -= 1
 

@@ -24,11 +24,14 @@ LOOK = 8
 LAST = 0.2
 """Share of a trial, at its end, over which its training loss is averaged."""
 
-BLOWN_UP = 3.0
-"""A trial that ends above this multiple of the initial loss has diverged."""
+SLACK = 0.02
+NOISE = 3.0
+"""A trial has blown up if its mean loss at the end exceeds the initial loss by more than this share
+of it and by more than this many standard errors of the two means."""
 
 HOPELESS = 10.0
-"""A trial is stopped if its last losses exceed this multiple of the initial loss."""
+"""A trial is stopped if its last losses exceed this multiple of the initial loss, and in its second
+half if they have risen above the initial loss as above."""
 
 START_BATCHES = 16
 """Number of batches in the mean of the initial loss."""
@@ -52,13 +55,16 @@ class Setting:
     """Called with the number of new steps from time to time."""
     start: float = field(init=False)
     """The loss before any step."""
+    noise: float = field(init=False)
+    """The standard deviation of the losses of single batches before any step."""
 
     def __post_init__(self) -> None:
         torch.manual_seed(self.seed)
         with torch.no_grad():
             losses = [self.loss_of(i) for i in range(START_BATCHES)]
 
-        self.start = float(np.mean(self.read(losses)))
+        values = self.read(losses)
+        self.start, self.noise = float(np.mean(values)), float(np.std(values))
         if not math.isfinite(self.start):
             raise Refusal("loss", "finite at the start", self.start, "check the data and the model")
 
@@ -85,9 +91,14 @@ class Setting:
         """The values of losses; with several ranks, their means over all ranks."""
         return read_losses(losses, self.ranks)
 
-    def above_start(self, times: float) -> float:
-        """A multiple of the initial loss, which may be negative."""
-        return self.start + (times - 1.0) * abs(self.start)
+    def has_risen(self, losses: list[float]) -> bool:
+        """Whether the mean exceeds the initial loss by more than noise, or is not a number."""
+        errors = NOISE * self.noise * math.sqrt(1.0 / START_BATCHES + 1.0 / len(losses))
+        return not np.mean(losses) <= self.start + max(SLACK * abs(self.start), errors)
+
+    def is_hopeless(self, losses: list[float]) -> bool:
+        """Whether the mean is far above the initial loss, which may be negative."""
+        return not np.mean(losses) <= self.start + (HOPELESS - 1.0) * abs(self.start)
 
 
 def read_losses(losses: list[Tensor], ranks: int = 1) -> list[float]:
@@ -154,14 +165,15 @@ def run_trial(
             trial.losses += setting.read(unread)
             setting.advanced(len(unread))
             unread.clear()
-            # Written as "not below", so that a NaN is hopeless too.
-            if not np.mean(trial.losses[-LOOK:]) <= setting.above_start(HOPELESS):
+            late = 2 * trial.taken > steps
+            if setting.is_hopeless(trial.losses[-LOOK:]) or (
+                late and setting.has_risen(trial.last)
+            ):
                 break
 
     optimizer.zero_grad()
     if trial.taken == steps:
-        loss = float(np.mean(trial.last))
-        trial.loss = loss if loss <= setting.above_start(BLOWN_UP) else math.inf
+        trial.loss = math.inf if setting.has_risen(trial.last) else float(np.mean(trial.last))
 
     return trial, optimizer
 

@@ -76,7 +76,7 @@ class FiniteSumBlock(NamedTuple):
     scores: Floats  # of a linear model, for each of the rows of data that are taken at once
     weights: npt.NDArray[np.float64]  # of a linear model in one lane, and their gradient
     flat: Floats  # y and the gradient of a linear model, without the rows between them
-    errors: Floats  # a row a step of a chunk
+    errors: Floats  # one row per step of a chunk
 
 
 def new_block(

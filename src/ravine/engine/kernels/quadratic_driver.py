@@ -64,12 +64,12 @@ class QuadraticBlock(NamedTuple):
     x: Floats  # two rows a coordinate: newest and the one before
     row: Floats  # c1, c2 and g of a coordinate
     modal: Floats  # c1 and c2 of every coordinate, where noise is shared
-    squares: Floats  # a row a step of the chunk
+    squares: Floats  # one row per step of the chunk
     noise: Singles  # four rows of normals, two of radii, one of scales
     words: Words
     states: Words  # streams: four rows per coordinate, or, if shared, per 128 coordinates
     shared: Singles  # shared noise of a chunk: a row of steps a coordinate
-    y: FloatArray  # for the sup-norm: a row a coordinate, and two
+    y: FloatArray  # for the sup-norm: one row per coordinate, and two
 
 
 @inner

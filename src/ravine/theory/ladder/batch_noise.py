@@ -74,7 +74,7 @@ def batch_noise(
         most = real("L_max", L_max, "positive", remedy=remedy)
         _check_order("least", "no mean exceeds its largest term", L_max=most, L=curvature.L)
     if mu_min is not None:
-        remedy = "give the least curvature of a single sample; zero is allowed"
+        remedy = "give the smallest curvature of a single sample; zero is allowed"
         least = real("mu_min", mu_min, "nonnegative", remedy=remedy)
         _check_order("most", "no mean lies below its least term", mu_min=least, mu=curvature.mu)
 

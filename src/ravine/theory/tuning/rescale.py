@@ -128,7 +128,7 @@ def rescale(
             raise Refusal("steps", "given with data", "none", "add the steps of the new run")
         gamma = m if nesterov else 0.0
         best = TableMoments(*data).best_step(m, gamma, batch_size=new, steps=steps)
-        return Rescaled(best, m, f"least expected loss after {steps} steps", None, **rules)
+        return Rescaled(best, m, f"smallest expected loss after {steps} steps", None, **rules)
 
     if curvature is None and L_max is not None:
         raise Refusal("L_max", "given with a curvature", "L_max alone", "add the curvature")

@@ -76,7 +76,7 @@ def useful_batch_size(
     curvature
         Curvature of the whole objective: single numbers.
     L_max, mu_min
-        Largest and least curvature of a single term, as in :func:`ravine.iid_rate`.
+        Largest and smallest curvature of a single term, as in :func:`ravine.iid_rate`.
     method
         ``"sgd"``, or ``"nesterov"`` with step and momentum tuned.
     efficiency
