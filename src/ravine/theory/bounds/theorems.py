@@ -122,10 +122,7 @@ def first_order(curvature: Curvature) -> Bound:
 
 @overflow_allowed
 def additive_noise(
-    curvature: Curvature,
-    method: Method,
-    *,
-    quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
+    curvature: Curvature, method: Method, *, quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE
 ) -> Bound:
     """Theorem 1 with its exact constants: a bound for every quadratic with this curvature.
 

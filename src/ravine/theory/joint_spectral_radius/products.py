@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from itertools import accumulate
+
 import numpy as np
 import numpy.typing as npt
 
@@ -24,11 +27,7 @@ Word = tuple[int, ...]
 
 def product(matrices: FloatArray, word: Word) -> FloatArray:
     """The matrix of a word."""
-    out = np.eye(matrices.shape[-1])
-    for i in word:
-        out = out @ matrices[i]
-
-    return out
+    return reduce(np.matmul, [matrices[i] for i in word], np.eye(matrices.shape[-1]))
 
 
 def radii(products: FloatArray) -> FloatArray:
@@ -51,9 +50,7 @@ def certain_radius(matrices: FloatArray, word: Word) -> float:
         return 0.0
 
     factors = [matrices[i] / scale for i in word]
-    left = [np.eye(n)]
-    for factor in factors:
-        left.append(left[-1] @ factor)
+    left = list(accumulate(factors, np.matmul, initial=np.eye(n)))
 
     # A product with n terms per entry has an error of (n + 2) eps times the sizes, which the
     # factors to its right propagate. The first factor multiplies the identity and is not rounded.

@@ -64,14 +64,8 @@ class Loop:
         self.variance = np.zeros(3)
         """V(λ) as a polynomial, the constant first."""
         if noise is not None:
-            numbers = {
-                "variance": noise.known,
-                "batch_size": noise.share,
-                "mu_min": noise.least,
-                "L_max": noise.most,
-            }
             known, share, least, most = (
-                one_number(name, value, remedy=_SINGLE) for name, value in numbers.items()
+                one_number(name, value, remedy=_SINGLE) for name, value in noise.named.items()
             )
             self.variance += known - share * least * most, share * (least + most), -share
 

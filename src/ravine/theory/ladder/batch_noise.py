@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -39,11 +39,15 @@ class BatchNoise:
         scaled = (alpha * curvature.mu, alpha * curvature.L, known, self.share)
         return (*scaled, alpha * self.least, alpha * self.most)
 
+    @property
+    def named(self) -> dict[str, Real]:
+        """Its numbers by the arguments that decide them."""
+        names = ("variance", "batch_size", "mu_min", "L_max")
+        return dict(zip(names, (self.known, self.share, self.least, self.most), strict=True))
+
     def shape_with(self, **named: Real) -> tuple[int, ...]:
-        """The common shape of its numbers and the named ones; refuses arrays that do not fit."""
-        return broadcast(
-            **named, variance=self.known, batch_size=self.share, mu_min=self.least, L_max=self.most
-        )
+        """The common shape of its numbers and the named ones; refuses shapes that do not fit."""
+        return broadcast(**named, **self.named)
 
 
 def batch_noise(
@@ -59,21 +63,41 @@ def batch_noise(
     size = check_batch_size(batch_size)
     share = _finite_population(size, rows) / size
     if variance is not None:
-        if L_max is not None or mu_min is not None:
-            name = "L_max" if L_max is not None else "mu_min"
-            raise Refusal(name, "omitted with a known variance", "both", "drop one of them")
-        single = real(
-            "variance",
-            variance,
-            "nonnegative",
-            remedy="give the variance of single terms' Hessians",
-        )
+        refuse_options("with a known variance", "drop one of them", L_max=L_max, mu_min=mu_min)
+        remedy = "give the variance of single terms' Hessians"
+        single = real("variance", variance, "nonnegative", remedy=remedy)
         return BatchNoise(single * share, np.float64(0.0), curvature.mu, curvature.L)
 
-    most = _largest(curvature, L_max)
-    least = _least(curvature, mu_min, alone=L_max is None)
+    most, least = curvature.L, curvature.mu if L_max is None else np.float64(0.0)
+    if L_max is not None:
+        remedy = "give the largest curvature of a single sample, e.g. L_max=10 * L"
+        most = real("L_max", L_max, "positive", remedy=remedy)
+        _check_order("least", "no mean exceeds its largest term", L_max=most, L=curvature.L)
+    if mu_min is not None:
+        remedy = "give the smallest curvature of a single sample; zero is allowed"
+        least = real("mu_min", mu_min, "nonnegative", remedy=remedy)
+        _check_order("most", "no mean lies below its least term", mu_min=least, mu=curvature.mu)
+
     broadcast(mu=curvature.mu, L=curvature.L, L_max=most, mu_min=least, batch_size=share)
     return BatchNoise(np.float64(0.0), share, least, most)
+
+
+def _check_order(bound: Literal["least", "most"], remedy: str, **pair: Real) -> None:
+    """Refuse a number that is not at least, or at most, the other one of the pair."""
+    broadcast(**pair)
+    (name, value), (other, limit) = pair.items()
+    sign = 1.0 if bound == "least" else -1.0
+    if np.any(sign * value < sign * limit):
+        worst, strictest = sign * np.min(sign * value), sign * np.max(sign * limit)
+        shown = f"{name}={worst:g} with {other}={strictest:g}"
+        raise Refusal(name, f"at {bound} {other}", shown, remedy)
+
+
+def refuse_options(rule: str, remedy: str, **options: object) -> None:
+    """Refuse options that do not go together with others."""
+    for name, value in options.items():
+        if value is not None:
+            raise Refusal(name, f"omitted {rule}", "one", remedy)
 
 
 def check_batch_size(batch_size: npt.ArrayLike) -> Real:
@@ -93,41 +117,8 @@ def _finite_population(size: Real, rows: npt.ArrayLike | None) -> Real:
 
     remedy = "give the number of samples, or omit it for draws with replacement"
     n = real("rows", rows, "positive", remedy=remedy)
-    broadcast(batch_size=size, rows=n)
-    if np.any(n < size):
-        shown = f"rows={np.min(n):g} with batch_size={np.max(size):g}"
-        raise Refusal("rows", "at least batch_size", shown, remedy)
-
+    _check_order("least", remedy, rows=n, batch_size=size)
     return (n - size) / np.maximum(n - 1.0, 1.0)
-
-
-def _largest(curvature: Curvature, L_max: npt.ArrayLike | None) -> Real:
-    if L_max is None:
-        return curvature.L
-
-    remedy = "give the largest curvature of a single sample, e.g. L_max=10 * L"
-    most = real("L_max", L_max, "positive", remedy=remedy)
-    broadcast(L=curvature.L, L_max=most)
-    if np.any(most < curvature.L):
-        shown = f"L_max={np.min(most):g} with L={np.max(curvature.L):g}"
-        raise Refusal("L_max", "at least L", shown, "no mean exceeds its largest term")
-
-    return most
-
-
-def _least(curvature: Curvature, mu_min: npt.ArrayLike | None, *, alone: bool) -> Real:
-    """The given value; else mu if nothing is given for single terms (``alone``), else zero."""
-    if mu_min is None:
-        return curvature.mu if alone else np.float64(0.0)
-
-    remedy = "give the smallest curvature of a single sample; zero is allowed"
-    least = real("mu_min", mu_min, "nonnegative", remedy=remedy)
-    broadcast(mu=curvature.mu, mu_min=least)
-    if np.any(least > curvature.mu):
-        shown = f"mu_min={np.max(least):g} with mu={np.min(curvature.mu):g}"
-        raise Refusal("mu_min", "at most mu", shown, "no mean lies below its least term")
-
-    return least
 
 
 @dataclass(frozen=True)

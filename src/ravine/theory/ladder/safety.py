@@ -16,7 +16,7 @@ from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 from ravine.theory.blocks import coupling
 from ravine.theory.ladder.any_memory import last_true, safe_factor
-from ravine.theory.ladder.batch_noise import batch_noise, check_batch_size
+from ravine.theory.ladder.batch_noise import batch_noise, check_batch_size, refuse_options
 from ravine.theory.ladder.iid import safety_ratio
 from ravine.theory.ladder.rates import check_shapes, stable
 
@@ -221,10 +221,8 @@ def safe_step(
         broadcast(L=smoothness, beta=momentum, gamma=ahead, batch_size=size, L_max=most)
         return _mean_square_step(smoothness, momentum, ahead, size, most)
 
-    if L_max is not None:
-        remedy = "give batch_size too, or the largest curvature of a term as L"
-        raise Refusal("L_max", "omitted without batch_size", "one", remedy)
-
+    remedy = "give batch_size too, or the largest curvature of a term as L"
+    refuse_options("without batch_size", remedy, L_max=L_max)
     c = coupling(momentum, ahead)
     any_order = 2.0 * (1.0 - momentum) ** 2 / (1.0 - momentum + 2.0 * np.maximum(c, 0.0))
 
@@ -314,9 +312,8 @@ def safe_momentum(
     if batch_size is not None:
         noise = batch_noise(curvature, L_max=L_max, batch_size=batch_size, mu_min=mu_min)
         shape = noise.shape_with(mu=curvature.mu, L=curvature.L, alpha=step)
-    elif L_max is not None or mu_min is not None:
-        name = "L_max" if L_max is not None else "mu_min"
-        raise Refusal(name, "omitted without batch_size", "one", "give batch_size too")
+    else:
+        refuse_options("without batch_size", "give batch_size too", L_max=L_max, mu_min=mu_min)
 
     def holds(beta: FloatArray) -> npt.NDArray[np.bool_]:
         method = Method(step, beta)

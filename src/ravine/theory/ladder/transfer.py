@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import chebyshev, polynomial
 
-from ravine.arguments import FloatArray, one_number, overflow_allowed, refuse_too_large, whole
+from ravine.arguments import FloatArray, overflow_allowed, refuse_too_large, whole
 from ravine.curvature import Curvature
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
@@ -131,8 +131,7 @@ def circle_rate(curvature: Curvature, method: LinearMethod | Method) -> CircleRa
     >>> round(float(circle_rate(c, late).upper), 6)
     0.979598
     """
-    mu = one_number("mu", curvature.mu, "of any size", remedy=_ONE_METHOD)
-    L = one_number("L", curvature.L, "positive", remedy=_ONE_METHOD)
+    mu, L = curvature.single(_ONE_METHOD)
     linear = LinearMethod.of(method) if isinstance(method, Method) else method
 
     test = CircleTest.of(mu, L, linear)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +24,10 @@ from ravine.theory.ladder.rates import block_radius, check_shapes
 from ravine.theory.ladder.transfer import circle_rate, exact
 from ravine.values import Value
 
-Where: TypeAlias = npt.NDArray[np.bool_]
+Where = npt.NDArray[np.bool_]
+
 _J = np.array([[0.0, 1.0], [-1.0, 0.0]])
+_SINGLE = "certificates are for one curvature and one method at a time"
 _LARGEST_MARGIN = 1e-3
 """Largest relative distance above r* at which a proof still counts as one of r*."""
 _NILPOTENT = 1e-3
@@ -201,12 +202,11 @@ class Certificate(Value):
 
     def __str__(self) -> str:
         p11, p12, p22 = (float(self.P[i]) for i in ((0, 0), (0, 1), (1, 1)))
-        method = f"alpha={float(self.method.alpha)!r}, beta={float(self.method.beta)!r}"
+        mu, L = self.curvature.single(_SINGLE)
+        alpha, beta, gamma = self.method.single(_SINGLE)
+        method = f"alpha={alpha!r}, beta={beta!r}"
         if not self.method.is_nesterov:
-            method += f", gamma={float(self.method.gamma)!r}"
-
-        mu = float(self.curvature.mu)
-        L = float(self.curvature.L)
+            method += f", gamma={gamma!r}"
 
         return (
             f"rate {self.rate!r} for every finite sum with mu={mu!r}, L={L!r}, in every order,\n"
@@ -259,9 +259,8 @@ def certificate(
     >>> proof.verify(), round(proof.rate, 6)
     (True, 0.914214)
     """
-    remedy = "certificates are for one curvature and one method at a time"
-    mu, L = curvature.single(remedy)
-    alpha, beta, gamma = method.single(remedy)
+    mu, L = curvature.single(_SINGLE)
+    alpha, beta, gamma = method.single(_SINGLE)
     single = Curvature(mu, L), Method(alpha, beta, gamma)
     step = one_number("margin", margin, "positive", remedy="give a small number, e.g. margin=1e-9")
     if step > _LARGEST_MARGIN:

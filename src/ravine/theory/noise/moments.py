@@ -327,10 +327,7 @@ def paper_noise_coefficient(
 
 @overflow_allowed
 def exact_noise_coefficient(
-    curvature: Curvature,
-    method: Method,
-    *,
-    quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE,
+    curvature: Curvature, method: Method, *, quantity: ErrorQuantity | str = ErrorQuantity.DISTANCE
 ) -> Real:
     """Coefficient of sigma² in the worst direction: the largest Var y / sigma² over [mu, L].
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ravine.arguments import Refusal, one_number, overflow_allowed, whole
 from ravine.curvature import Curvature
 from ravine.digits import percent
-from ravine.theory.ladder.batch_noise import Batches, check_batch_size
+from ravine.theory.ladder.batch_noise import Batches, check_batch_size, refuse_options
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.tuning.batch_gain import ONE_CURVATURE
 from ravine.theory.tuning.table_moments import TableMoments
@@ -116,11 +116,8 @@ def rescale(
 
     ratio = new / old
     rules = {"linear": ratio * step, "square_root": float(np.sqrt(ratio)) * step}
-    given = {"curvature": curvature, "L_max": L_max, "data": data}
     if optimizer == "adamw":
-        for name, value in given.items():
-            if value is not None:
-                raise Refusal(name, "omitted for adamw", "one", "drop it")
+        refuse_options("for adamw", "drop it", curvature=curvature, L_max=L_max, data=data)
         words = (
             "lr proportional to the square root of the batch size, since noise sets Adam's scale"
         )
