@@ -114,7 +114,7 @@ def _killed_scheduler(folder: Path) -> str | None:
         return f"{finished} tiles stay"
 
     return _complaint(
-        (run.returncode, errors), "is gone: tiles that were finished stay", "--resume"
+        (run.returncode, errors), "scheduler has stopped, and finished tiles are in", "--resume"
     )
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from ravine import Curvature
 from ravine.engine import device
-from ravine.engine.kernels import table
 from ravine.engine.spec import Spec
 from ravine.engine.sweep import sweep
 from ravine.problems import from_functions, worst_case_quadratic
@@ -61,7 +60,7 @@ def test_package_that_does_not_import_is_named(monkeypatch):
 
 def test_auto_takes_a_gpu_that_is_there(monkeypatch):
     monkeypatch.setattr(device, "missing_cuda", lambda: None)
-    monkeypatch.setattr(table, "import_module", lambda name: Complete)
+    monkeypatch.setattr(device, "import_module", lambda name: Complete)
     assert device.choose_device("auto", spec()) == "cuda"
     assert device.choose_device("cuda", spec()) == "cuda"
 
@@ -84,7 +83,7 @@ class Lacking:
 
 def test_what_the_gpu_lacks_is_named(monkeypatch):
     monkeypatch.setattr(device, "missing_cuda", lambda: None)
-    monkeypatch.setattr(table, "import_module", lambda name: Lacking)
+    monkeypatch.setattr(device, "import_module", lambda name: Lacking)
     with pytest.raises(device.DeviceError, match=r"'cuda' for batch=7.*use device='cpu'"):
         device.choose_device("cuda", spec())
     assert device.choose_device("auto", spec()) == "cpu"

@@ -4,8 +4,8 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from ravine.engine import progress as module
-from ravine.engine.progress import progress
+from ravine.engine import sweep as module
+from ravine.engine.sweep import progress
 
 
 @pytest.fixture

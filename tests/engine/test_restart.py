@@ -3,7 +3,7 @@ import pytest
 
 from ravine import nesterov
 from ravine.engine.kernels.finite_sum import ensemble
-from ravine.engine.restart import Restart, restart_rule
+from ravine.engine.restart import Restart, parse_restart, restart_rule
 from ravine.engine.run import run
 from ravine.problems import Quadratic, counterexample, turning_quadratics
 
@@ -59,5 +59,5 @@ def test_names_and_numbers_are_understood():
 )
 def test_bad_input_is_one_line(value, message):
     with pytest.raises((ValueError, TypeError), match=message) as caught:
-        restart_rule(value)
+        parse_restart(value)
     assert "\n" not in str(caught.value)

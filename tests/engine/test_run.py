@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ravine import Curvature, Method, nesterov, sgd
+from ravine import Curvature, Method, Sampling, nesterov, sgd
 from ravine.engine.draws.index_sampling import sampled_indices
 from ravine.engine.measures import Outcome
 from ravine.engine.run import run
@@ -43,7 +43,7 @@ def test_indices_are_those_of_the_kernels():
     trace = run(
         problem, sgd(problem.curvature), 40, sampling="reshuffle", seed=6, trajectory=3, batch=2
     )
-    expected = sampled_indices(9, 40, sampling="reshuffle", seed=6, trajectory=3, batch=2)
+    expected = sampled_indices(9, 40, sampling=Sampling.RESHUFFLE, seed=6, trajectory=3, batch=2)
     np.testing.assert_array_equal(trace.indices, expected)
     first = trace.indices[0]
     mean = np.mean([problem.batch_gradient(i, problem.start) for i in first], axis=0)
@@ -134,7 +134,12 @@ def test_any_problem_runs(problem, steps, restart):
         ({"sigma2": -1}, "sigma2 must be zero or more"),
         ({"start": [1.0]}, "start must be a number or a vector of 2 coordinates, got"),
         ({"restart": "never"}, "restart must be one of"),
-        ({"batch": 5}, "batch must be at most the 4 terms"),
+        ({"batch": 5}, "batch must be at most the 4 terms, got 5"),
+        ({"batch": 3, "sampling": "iid-no-repeat"}, "batch must be at most half of the 4 terms"),
+        ({"batch": 3, "sampling": "reshuffle-no-repeat"}, "batch must be at most half of the 4"),
+        ({"batch": 0}, "batch must be at least 1"),
+        ({"seed": -1}, "seed must be at least 0"),
+        ({"trajectory": 1.5}, "trajectory must be a whole number"),
     ],
 )
 def test_bad_input_is_one_line(options, message):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import ravine
-from ravine.engine.cuda.kernel_cache import _SOURCES
+from ravine.engine.cuda.source import _SOURCES
 from ravine.engine.draws.random import fill_streams
 from ravine.engine.sources import COMPILED, DECIDING, digest
 from ravine.engine.storage.fingerprint import numerics
@@ -57,7 +57,7 @@ def test_what_else_decides_bits_leaves_compiled_code_alone(package, name):
 @pytest.mark.parametrize(
     "name",
     [
-        "engine/progress.py",
+        "engine/sweep.py",
         "engine/storage/store.py",
         "engine/tiles.py",
         "engine/dataset.py",

@@ -12,7 +12,6 @@ import pickle
 import socket
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -36,7 +35,6 @@ _TIMEOUT = 10.0  # seconds to connect to the scheduler, and to disconnect
 _PATIENCE = 10.0  # seconds without any worker, unless RAVINE_WAIT_FOR_WORKERS says otherwise
 _LONGEST_GREETING = 1 << 20  # bytes; the text of another protocol would read as about 10**18
 _LOOK = 1.0  # seconds between two checks that the cluster is still there
-_PAUSE = 0.002  # seconds between two checks for a tile; workers already have the next one
 
 # A builtin evaluates it, so that a worker without ravine can answer too.
 _QUESTION = "__import__('importlib').import_module('ravine.engine.storage.fingerprint').numerics()"
@@ -55,7 +53,9 @@ def run_on_cluster(
         try:
             yield from _run(client, spec, iter(tiles), threads)
         except Exception as error:
-            if client.status == "running" or isinstance(error, Refusal):
+            closed = import_module("distributed.comm").CommClosedError
+            lost = client.status != "running" or isinstance(error, closed)
+            if not lost or isinstance(error, Refusal):
                 raise
             line = (
                 "the Dask scheduler has stopped, and finished tiles are in the store: start the "
@@ -128,7 +128,6 @@ def _run(
     packed = import_module("cloudpickle").dumps(spec)
     held = client.submit(pickle.loads, packed, pure=False)
     where: dict[Any, Tile] = {}
-    arrivals = _distributed().as_completed(loop=client.loop)
     tile = next(waiting, None)
 
     try:
@@ -138,27 +137,24 @@ def _run(
             while tile is not None and len(where) < most:
                 future = client.submit(_run_remotely, held, *tile, threads, pure=False)
                 where[future] = tile
-                arrivals.add(future)
                 tile = next(waiting, None)
 
-            future = _next_arrival(client, arrivals)
-            yield where.pop(future), _result(client, future)
-            future.release()
+            for future in _arrived(client, [*where]):
+                yield where.pop(future), _result(client, future)
+                future.release()
     finally:
         with suppress(Exception):  # the scheduler may be gone
             client.cancel([*where, held])
 
 
-def _next_arrival(client: Any, arrivals: Any) -> Any:
-    """Wait for a tile as long as there are a scheduler and workers."""
-    looked = time.monotonic()
-    while not arrivals.has_ready():
-        time.sleep(_PAUSE)
-        if time.monotonic() - looked > _LOOK:
-            _wait_for_worker(client)
-            looked = time.monotonic()
-
-    return next(arrivals)
+def _arrived(client: Any, futures: list[Any]) -> Any:
+    """Tiles that have arrived; none after a second without any, if there are still workers."""
+    try:
+        with client.as_current():
+            return _distributed().wait(futures, _LOOK, "FIRST_COMPLETED").done
+    except TimeoutError:
+        _wait_for_worker(client)
+        return ()
 
 
 def _wait_for_worker(client: Any) -> None:

@@ -15,7 +15,7 @@ import xarray as xr
 from ravine.arguments import FloatArray
 from ravine.engine.device import device_name
 from ravine.engine.measures import Outcome
-from ravine.engine.repeats import variable_names
+from ravine.engine.repeats import EARLIEST, LARGEST, VARIABLES, variable_names
 from ravine.engine.schedule import Schedule
 from ravine.engine.spec import Spec
 
@@ -34,12 +34,11 @@ _LONG_NAMES = {
     "final_error": ("||y - x*|| after the last step, mean of the repeats", "||x||"),
     "final_error_se": ("standard error of the final error", "||x||"),
 }
-_COUNTS = ("outcome", "diverged_at", "rate_start", "rate_stop")
 
 
 def variable_dtype(name: str) -> np.dtype[Any]:
-    """Type of a variable of the dataset."""
-    if name not in _COUNTS:
+    """Type of a variable of the dataset: steps and outcomes are whole numbers."""
+    if VARIABLES[name][1] not in (EARLIEST, LARGEST):
         return np.dtype(np.float64)
 
     return np.dtype(np.int8 if name == "outcome" else np.int64)

@@ -34,9 +34,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
+from ravine.engine.draws.random import LANES
 from ravine.engine.kernels.compiled import compiled, inner
 from ravine.engine.kernels.line_fit import fit
 
+Floats = npt.NDArray[np.floating[Any]]
 Integers = npt.NDArray[np.int64]
 
 DIVERGENCE = 1e10
@@ -68,6 +70,8 @@ decide."""
 _VANISHED_64 = 1e-280
 _VANISHED_32 = 1e-34
 
+ONE, EIGHT = (0,), (0,) * 8
+"""Their lengths are the numbers of steps recorded together: constants of the compiled code."""
 _TOGETHER = 8
 """Lanes that are read together, because their float64 numbers share a cache line of 64 bytes."""
 
@@ -143,6 +147,12 @@ def bin_edges(steps: int) -> Integers:
     return np.array([*inside, steps], dtype=np.int64)
 
 
+def new_setting(steps: int, error: Floats, noisy: bool, tiny: float, samples: int) -> Setting:
+    """Settings of the measures; ``error`` is that of the start."""
+    start_square = float((error.astype(np.float64) ** 2).sum())
+    return Setting(bin_edges(steps), start_square, noisy, tiny, samples)
+
+
 def divergence_limit(scale: npt.ArrayLike) -> FloatArray:
     """Squared error beyond which a run has diverged: (``DIVERGENCE`` times its scale)².
 
@@ -160,23 +170,59 @@ def vanished(dtype: npt.DTypeLike) -> float:
 
 @inner
 def record(
-    square: npt.NDArray[np.floating[Any]],
-    factor: FloatArray,
-    limit: FloatArray,
-    k: int,
-    b: int,
-    records: Records,
+    squares: Floats, bounds: Floats, k: int, b: int, records: Records, steps: tuple[int, ...]
 ) -> None:
-    """Add the squared errors ``factor * square`` of all lanes after step ``k`` to bin ``b``."""
+    """Add the squared errors of the steps k, k + 1, ... to bin ``b``.
+
+    The length of ``steps`` is the number of steps. ``bounds`` contains the factor of the squares of
+    each lane, then its limit of divergence. One check decides whether any error is beyond the
+    limit; only then is it located. Comparing every error also keeps the compiler from fusing a
+    product with its sum, which would change the last digit.
+    """
     bin_sum = records.bins[b]
     diverged_at = records.diverged_at
-    for lane in range(bin_sum.size):
-        error = factor[lane] * square[lane]
-        records.latest[lane] = error
-        bin_sum[lane] += error
-        # Written so that a NaN counts as diverged too.
-        beyond = not (error <= limit[lane])
-        diverged_at[lane] = k if beyond and diverged_at[lane] == 0 else diverged_at[lane]
+    beyond = 0
+    for lane in range(LANES):
+        factor = bounds[lane]
+        limit = bounds[LANES + lane]
+        total = bin_sum[lane]
+        within = True
+        for u in range(len(steps)):
+            error = factor * squares[u * LANES + lane]
+            total += error
+            records.latest[lane] = error
+            # Written so that a NaN counts as beyond the limit too.
+            within = within & (error <= limit)
+        bin_sum[lane] = total
+        beyond += 0 if within else 1
+
+    for u in range(len(steps) if beyond > 0 else 0):
+        for lane in range(LANES):
+            outside = not (bounds[lane] * squares[u * LANES + lane] <= bounds[LANES + lane])
+            first = outside and diverged_at[lane] == 0
+            diverged_at[lane] = k + u if first else diverged_at[lane]
+
+
+@inner
+def record_chunk(
+    squares: Floats, bounds: Floats, k: int, count: int, b: int, edges: Integers, records: Records
+) -> int:
+    """Record the steps k + 1, ..., k + count, from bin ``b`` on; return the last bin.
+
+    Wide bins take eight steps at a time.
+    """
+    u = 0
+    while u < count:
+        b += k + u + 1 > edges[b + 1]
+        newest = squares[u * LANES :]
+        if u + len(EIGHT) <= count and k + u + len(EIGHT) <= edges[b + 1]:
+            record(newest, bounds, k + u + 1, b, records, EIGHT)
+            u += len(EIGHT)
+        else:
+            record(newest, bounds, k + u + 1, b, records, ONE)
+            u += 1
+
+    return b
 
 
 @inner
@@ -259,14 +305,7 @@ def is_level(mean: FloatArray, edges: Integers, half: int, single: int) -> bool:
 
 @inner
 def outcome_of(
-    mean: FloatArray,
-    edges: Integers,
-    half: int,
-    start_square: float,
-    last_square: float,
-    diverged: bool,
-    noisy: bool,
-    single: int,
+    setting: Setting, mean: FloatArray, half: int, last_square: float, diverged: bool, single: int
 ) -> int:
     """Return the number of the ``Outcome`` of a run."""
     if diverged:
@@ -274,9 +313,10 @@ def outcome_of(
 
     # An oscillation may pass through zero in its last step, so the last bin must be low as well.
     last = max(last_square, 0.1 * mean[mean.size - 1])
-    if last <= TOLERANCE * TOLERANCE * start_square:
+    if last <= TOLERANCE * TOLERANCE * setting.start_square:
         return _CONVERGED
-    if noisy and mean.size - half >= _FEWEST_BINS and is_level(mean, edges, half, single):
+    enough = setting.noisy and mean.size - half >= _FEWEST_BINS
+    if enough and is_level(mean, setting.edges, half, single):
         return _AT_FLOOR
 
     return _UNDECIDED
@@ -298,9 +338,7 @@ def summarise_lane(
     floor = mean_square_from(mean, edges, half)
     slow = grew(mean, edges, start_square) if when == 0 else 0
     diverged = when > 0 or slow > 0
-    outcome = outcome_of(
-        mean, edges, half, start_square, last_square, diverged, noisy, single
-    )  # fmt: skip
+    outcome = outcome_of(setting, mean, half, last_square, diverged, single)
 
     # The window of the rate: bins first to last - 1.
     last = window_end(mean, edges, when, noisy and not diverged, tiny, floor)

@@ -39,16 +39,15 @@ def parse_restart(restart: Restart | str | int | None) -> Restart | int | None:
     return whole("restart", restart, 1, remedy=remedy)
 
 
-def restart_rule(restart: Restart | str | int | None) -> tuple[int, int]:
+def restart_rule(restart: Restart | int | None) -> tuple[int, int]:
     """Return (kind, period) of a restart: a criterion, a number of steps between two, or None.
 
     Examples
     --------
-    >>> restart_rule("full"), restart_rule(25), restart_rule(None)
+    >>> restart_rule(Restart.FULL), restart_rule(25), restart_rule(None)
     ((3, 1), (4, 25), (0, 1))
     """
-    rule = parse_restart(restart)
-    if isinstance(rule, Restart):
-        return rule.traits, 1
+    if isinstance(restart, Restart):
+        return restart.traits, 1
 
-    return (NEVER, 1) if rule is None else (EVERY, rule)
+    return (NEVER, 1) if restart is None else (EVERY, restart)

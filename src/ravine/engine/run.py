@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, overflow_allowed, refuse_too_large
+from ravine.arguments import FloatArray, Refusal, overflow_allowed, refuse_too_large, whole
 from ravine.engine.draws.index_sampling import sampled_indices
-from ravine.engine.draws.normals import normal_pair
-from ravine.engine.draws.random import NOISE, advance, output, stream
-from ravine.engine.kernels.compiled import compiled
+from ravine.engine.kernels.quadratic_kernel import normals_of
 from ravine.engine.measures import (
     FIELDS,
     Outcome,
@@ -25,13 +23,14 @@ from ravine.engine.measures import (
     Setting,
     bin_edges,
     divergence_limit,
+    fields_of,
     summarise,
     vanished,
 )
-from ravine.engine.recursion import State, iterate, iterate_linear
+from ravine.engine.recursion import Gradient, Restarts, State, held, iterate, iterate_linear
 from ravine.engine.restart import Restart
 from ravine.engine.schedule import Schedule, momenta
-from ravine.engine.spec import Spec, checked_spec, one_method
+from ravine.engine.spec import Spec, spec_of_method
 from ravine.linear_method import LinearMethod
 from ravine.markup import card
 from ravine.methods import Method
@@ -190,22 +189,16 @@ def run(
     >>> trace.outcome.name, trace.errors.shape
     ('DIVERGED', (2001,))
     """
-    if isinstance(method, LinearMethod):
-        for name, value in (("restart", restart), ("schedule", schedule)):
-            if value is not None:
-                remedy = "its state has no velocity that could be set"
-                raise Refusal(name, "omitted with a LinearMethod", repr(value), remedy)
-        parameters = {"alpha": 0.0, "beta": 0.0, "gamma": 0.0}
-    else:
-        parameters = one_method(method)
+    for name, value in (("restart", restart), ("schedule", schedule)):
+        if isinstance(method, LinearMethod) and value is not None:
+            remedy = "its state has no velocity that could be set"
+            raise Refusal(name, "omitted with a LinearMethod", repr(value), remedy)
 
-    alpha, beta, gamma = parameters.values()
-    spec = checked_spec(
+    whole("trajectory", trajectory, 0, remedy="count the trajectories from 0")
+    spec = spec_of_method(
         problem,
-        [alpha],
-        [beta],
-        gammas=None if gamma == beta else [gamma],
-        pairs=True,
+        # A specification has parameters of the family alone.
+        Method(0.0) if isinstance(method, LinearMethod) else method,
         steps=steps,
         sampling=sampling,
         batch=batch,
@@ -216,8 +209,8 @@ def run(
         start=start,
     )
 
-    # Points, velocities and gradients of each step, as lists and then as arrays.
-    needed = 64 * spec.steps * (problem.dimension + 4)
+    # Points, velocities and gradients of each step, as lists and then as arrays, and the terms.
+    needed = spec.steps * (64 * (problem.dimension + 4) + 8 * spec.batch)
     remedy = "take fewer steps, or use sweep, which does not store them"
     refuse_too_large("steps", needed, spec.steps, remedy)
     return trace(spec, method, trajectory)
@@ -238,117 +231,33 @@ def trace(spec: Spec, method: Method | LinearMethod, trajectory: int) -> Trace:
             batch=spec.batch,
         )
 
+    gradient = _gradient(spec, indices, _noise(spec, trajectory))
+    betas = np.zeros(spec.steps + 1)
     if isinstance(method, LinearMethod):
         # Its gain at rest is used as the step size.
-        parameters = {"alpha": float(method.numerator.sum()), "beta": 0.0, "gamma": 0.0}
+        alpha, beta, gamma = float(method.numerator.sum()), 0.0, 0.0
+        states = iterate_linear(gradient, spec.start, method, steps=spec.steps)
     else:
-        parameters = one_method(method)
+        alpha, beta, gamma = method.single("give one method, not a plane of them")
+        betas = momenta(spec.schedule, spec.steps).of(beta)
+        states = iterate(
+            gradient,
+            spec.start,
+            steps=spec.steps,
+            alpha=alpha,
+            betas=betas,
+            gammas=betas if spec.gammas is None else held(gamma, spec.steps + 1),
+            restarts=None if spec.restart is None else _restarts(spec, indices),
+        )
 
-    betas = momenta(spec.schedule, spec.steps).of(parameters["beta"])
-    made_by = {
-        "problem": problem.name,
-        **problem.parameters,
-        **parameters,
-        "steps": spec.steps,
-        "sampling": "full gradient" if spec.sampling is None else spec.sampling.value,
-        "batch": spec.batch,
-        "restart": str(spec.restart),
-        "schedule": "none" if spec.schedule is None else str(spec.schedule),
-        "sigma2": spec.sigma2,
-        "seed": spec.seed,
-        "trajectory": trajectory,
-    }
-
-    states = _states(spec, method, betas, indices, _noise(spec, trajectory))
-    force = parameters["alpha"] * np.sqrt(spec.sigma2 * problem.dimension)
-    return _finished(spec, states, indices, betas, force, made_by)
-
-
-def _states(
-    spec: Spec,
-    method: Method | LinearMethod,
-    betas: FloatArray,
-    indices: npt.NDArray[np.int64],
-    noise: FloatArray,
-) -> Iterator[State]:
-    """Yield the states of a run, with the given terms and noise."""
-    problem = spec.problem
-
-    def drawn(k: int) -> list[int]:
-        """The terms of step k; -1 fills up shorter batches."""
-        return [int(i) for i in indices[k] if i >= 0]
-
-    def gradient(k: int, y: FloatArray) -> FloatArray:
-        if spec.sampling is None:
-            return np.asarray(problem.gradient(y) + noise[k])
-
-        parts = [problem.batch_gradient(i, y) for i in drawn(k)]
-        mean = parts[0] if len(parts) == 1 else np.mean(parts, axis=0)
-        return np.asarray(mean + noise[k])
-
-    def restarts(k: int, x: FloatArray, ahead: FloatArray, g: FloatArray) -> bool:
-        if isinstance(spec.restart, int):
-            return (k + 1) % spec.restart == 0
-        if not np.isfinite(ahead).all():
-            return False
-        if spec.restart is Restart.GRADIENT:
-            return bool(g @ (ahead - x) > 0.0)
-        if spec.restart is Restart.SAMPLED and spec.sampling is not None:
-            after, before = (
-                [problem.batch_objective(i, point) for i in drawn(k)] for point in (ahead, x)
-            )
-            return bool(np.mean(np.subtract(after, before)) > 0.0)
-
-        return bool(problem.objective(ahead) > problem.objective(x))
-
-    if isinstance(method, LinearMethod):
-        return iterate_linear(gradient, spec.start, method, steps=spec.steps)
-
-    return iterate(
-        gradient,
-        spec.start,
-        steps=spec.steps,
-        alpha=float(method.alpha),
-        betas=betas,
-        gammas=betas if spec.gammas is None else np.full(len(betas), float(method.gamma)),
-        restarts=None if spec.restart is None else restarts,
-    )
-
-
-def _finished(
-    spec: Spec,
-    states: Iterator[State],
-    indices: npt.NDArray[np.int64],
-    betas: FloatArray,
-    force: float,
-    made_by: dict[str, Any],
-) -> Trace:
-    """Run to the end or to overflow, and determine the outcome."""
-    problem = spec.problem
-    kept: list[State] = []
-    objectives: list[float] = []
-    for state in states:
-        finite = np.isfinite(state.x).all() and np.isfinite(state.y).all()
-        value = problem.objective(state.y) if finite else np.inf
-        if state.k > 0 and not np.isfinite(value):
-            break
-        kept.append(state)
-        objectives.append(value)
-
+    kept, objectives = _until_overflow(problem, states)
     taken = len(kept) - 1
-    best = problem.minimiser
     y = np.array([state.y for state in kept])
-    squares = np.full(spec.steps + 1, np.inf)
-    squares[: taken + 1] = ((y - best) ** 2).sum(axis=1)
-    measures = _judge(spec, squares, force)
-    if measures["outcome"] != Outcome.DIVERGED:
-        late = np.abs(y[len(y) // 2 + 1 :] - best).max(axis=1)
-        measures["floor_sup"] = float(late.mean()) if late.size else float("nan")
-
     gradients = [state.gradient for state in kept[1:]]
+    measures = _measures(spec, y, alpha)
     return Trace(
         y=y,
-        minimiser=best,
+        minimiser=problem.minimiser,
         objective=np.array(objectives),
         minimum=problem.minimum,
         velocity=np.array([state.v for state in kept]),
@@ -360,48 +269,112 @@ def _finished(
         diverged_at=int(measures["diverged_at"]),
         rate=measures["rate"],
         measures=measures,
-        made_by=made_by,
+        made_by={
+            "problem": problem.name,
+            **problem.parameters,
+            "alpha": alpha,
+            "beta": beta,
+            "gamma": gamma,
+            "steps": spec.steps,
+            "sampling": "full gradient" if spec.sampling is None else spec.sampling.value,
+            "batch": spec.batch,
+            "restart": str(spec.restart),
+            "schedule": "none" if spec.schedule is None else str(spec.schedule),
+            "sigma2": spec.sigma2,
+            "seed": spec.seed,
+            "trajectory": trajectory,
+        },
     )
 
 
-def _judge(spec: Spec, squares: FloatArray, force: float) -> dict[str, float]:
-    """The measures of a sweep, from the squared errors after 0, 1, ... steps."""
+def _drawn(indices: npt.NDArray[np.int64], k: int) -> list[int]:
+    """The terms of step k; -1 fills up shorter batches."""
+    return [int(i) for i in indices[k] if i >= 0]
+
+
+def _gradient(spec: Spec, indices: npt.NDArray[np.int64], noise: FloatArray) -> Gradient:
+    """Return the gradients of a run, with the given terms and noise."""
+    problem = spec.problem
+
+    def gradient(k: int, y: FloatArray) -> FloatArray:
+        if spec.sampling is None:
+            return np.asarray(problem.gradient(y) + noise[k])
+
+        parts = [problem.batch_gradient(i, y) for i in _drawn(indices, k)]
+        mean = parts[0] if len(parts) == 1 else np.mean(parts, axis=0)
+        return np.asarray(mean + noise[k])
+
+    return gradient
+
+
+def _restarts(spec: Spec, indices: npt.NDArray[np.int64]) -> Restarts:
+    """Return when the momentum of a run with the given terms is set to zero."""
+    problem = spec.problem
+
+    def restarts(k: int, x: FloatArray, ahead: FloatArray, g: FloatArray) -> bool:
+        if isinstance(spec.restart, int):
+            return (k + 1) % spec.restart == 0
+        if not np.isfinite(ahead).all():
+            return False
+        if spec.restart is Restart.GRADIENT:
+            return bool(g @ (ahead - x) > 0.0)
+        if spec.restart is Restart.SAMPLED and spec.sampling is not None:
+            after, before = (
+                [problem.batch_objective(i, point) for i in _drawn(indices, k)]
+                for point in (ahead, x)
+            )
+            return bool(np.mean(np.subtract(after, before)) > 0.0)
+
+        return bool(problem.objective(ahead) > problem.objective(x))
+
+    return restarts
+
+
+def _until_overflow(problem: Problem, states: Iterator[State]) -> tuple[list[State], list[float]]:
+    """The states before the numbers overflow, and their objectives."""
+    kept: list[State] = []
+    objectives: list[float] = []
+    for state in states:
+        finite = np.isfinite(state.x).all() and np.isfinite(state.y).all()
+        value = problem.objective(state.y) if finite else np.inf
+        if state.k > 0 and not np.isfinite(value):
+            break
+        kept.append(state)
+        objectives.append(value)
+
+    return kept, objectives
+
+
+def _measures(spec: Spec, y: FloatArray, alpha: float) -> dict[str, float]:
+    """The measures of a sweep, from the points after 0, 1, ... steps."""
     best = spec.problem.minimiser
+    squares = np.full(spec.steps + 1, np.inf)
+    squares[: len(y)] = ((y - best) ** 2).sum(axis=1)
     # The run moves x, not x - x*, so errors do not fall below the rounding of x*.
     tiny = max(vanished(float), 1e-24 * float(best @ best))
     noisy = spec.sigma2 > 0.0 or (spec.sampling is not None and not spec.problem.interpolates)
     setting = Setting(bin_edges(spec.steps), float(squares[0]), noisy, tiny, 0)
-    limit = divergence_limit(np.sqrt(squares[0]) + force)
+    limit = divergence_limit(np.sqrt(squares[0]) + alpha * np.sqrt(spec.sigma2 * best.size))
     beyond = np.flatnonzero(~(squares[1:] <= limit))
     when = int(beyond[0]) + 1 if beyond.size else 0
     sums = np.add.reduceat(squares[1:], setting.edges[:-1])
     out = np.full((1, len(FIELDS)), np.nan)
     summarise(setting, Records(sums[:, None], squares[-1:], np.array([when]), np.zeros(1)), out)
-    return {name: float(value) for name, value in zip(FIELDS, out[0], strict=True)}
+    measures = {name: float(value) for name, value in zip(FIELDS, out[0], strict=True)}
+    if measures["outcome"] != Outcome.DIVERGED:
+        late = np.abs(y[len(y) // 2 + 1 :] - best).max(axis=1)
+        measures["floor_sup"] = float(late.mean()) if late.size else float("nan")
 
-
-@compiled
-def _normals(seed: np.uint64, identity: np.uint64, out: FloatArray) -> None:
-    for j in range(out.shape[1]):
-        s0, s1, s2, s3 = stream(seed, identity, np.uint32(j), NOISE)
-        for k in range(0, out.shape[0], 2):
-            first = output(s0, s3)
-            s0, s1, s2, s3 = advance(s0, s1, s2, s3)
-            even, odd = normal_pair(first, output(s0, s3))
-            s0, s1, s2, s3 = advance(s0, s1, s2, s3)
-            out[k, j] = even
-            if k + 1 < out.shape[0]:
-                out[k + 1, j] = odd
+    return measures
 
 
 def _noise(spec: Spec, trajectory: int) -> FloatArray:
     """Additive noise of each step, in the basis of the kernels."""
     problem = spec.problem
-    out = np.zeros((spec.steps, problem.dimension))
     if spec.sigma2 == 0.0:
-        return out
+        return np.zeros((spec.steps, problem.dimension))
 
-    _normals(np.uint64(spec.seed), np.uint64(trajectory), out)
+    out = normals_of(spec.seed, trajectory, problem.dimension, spec.steps)
     sampled_sum = isinstance(problem, QuadraticSum) and spec.sampling is not None
     if isinstance(problem, Quadratic):
         out = out @ problem.eigenvectors.T
@@ -409,3 +382,26 @@ def _noise(spec: Spec, trajectory: int) -> FloatArray:
         out = out @ problem.shared_eigenvectors[0].T
 
     return np.asarray(np.sqrt(spec.sigma2) * out)
+
+
+def check_tile(spec: Spec) -> None:
+    """Refuse options that a run does not support."""
+    if spec.dtype != "float64":
+        rule = "float64 for this problem or method"
+        raise Refusal("dtype", rule, repr(spec.dtype), "omit it")
+
+
+def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
+    """Run the pixels first..last-1 of a sweep; see ``engine.device``."""
+    out = np.empty((last - first, spec.repeats, len(FIELDS)))
+    repeats = np.arange(spec.repeats)
+    for pixel in range(first, last):
+        here = np.array([pixel])
+        method: Method | LinearMethod = Method(*(values[0] for values in spec.parameters(here)))
+        if spec.methods is not None:
+            method = LinearMethod(*spec.methods[pixel])
+        for repeat, trajectory in enumerate(spec.identities(here, repeats)):
+            measures = trace(spec, method, int(trajectory)).measures
+            out[pixel - first, repeat] = [measures[name] for name in FIELDS]
+
+    return fields_of(out, spec.repeats)

@@ -22,6 +22,7 @@ COMPILED = (
 DECIDING = (
     *COMPILED,
     "engine/cuda",
+    "engine/device.py",
     "engine/recursion.py",
     "engine/repeats.py",
     "engine/run.py",

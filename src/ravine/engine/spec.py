@@ -22,7 +22,6 @@ from ravine.arguments import (
     refuse_too_large,
     whole,
 )
-from ravine.engine.draws.index_sampling import check_batch
 from ravine.engine.draws.random import key_of_seed
 from ravine.engine.repeats import MEASURES
 from ravine.engine.restart import Restart, parse_restart
@@ -38,6 +37,7 @@ MakeMethod: TypeAlias = Callable[[float, float], LinearMethod | Method]
 NOISES = ("independent", "shared")
 DTYPES = ("float64", "float32")
 
+_LOOK_AHEADS = "give look-aheads, or omit them for Nesterov's method"
 _MOST_PIXELS = 2**32  # a stream's identity has 32 bits for the pixel and 32 for the repeat
 
 
@@ -100,67 +100,78 @@ class Spec:
 
         return alpha, beta, np.broadcast_to(self.gammas, self.shape)[place]
 
+    def identities(
+        self, pixel: npt.NDArray[np.int64], repeat: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.uint64]:
+        """Identities of the streams of trajectories; with shared noise, those of pixel 0."""
+        own = self.noise != "shared"
+        return np.asarray(pixel * own | repeat << 32).astype(np.uint64)
+
 
 def checked_spec(
     problem: Any,
     alphas: npt.ArrayLike,
     betas: npt.ArrayLike,
     *,
-    steps: int,
-    gammas: npt.ArrayLike | None = None,
     method: MakeMethod | None = None,
-    pairs: bool = False,
-    repeats: int = 1,
-    sampling: Sampling | str | None = None,
-    batch: int = 1,
-    restart: Restart | str | int | None = None,
-    schedule: Schedule | None = None,
     sigma2: float | None = None,
     total_variance: float | None = None,
-    noise: str = "independent",
-    measure: Sequence[str] = MEASURES,
-    seed: int = 0,
     start: npt.ArrayLike | None = None,
-    dtype: str = "float64",
+    **others: Any,
 ) -> Spec:
-    """Check the arguments of ``ravine.sweep`` and collect them; ``device`` is chosen later."""
+    """Check the arguments of ``ravine.sweep`` and collect them; ``device`` is chosen later.
+
+    ``others`` are unchecked fields of a ``Spec``, which has their defaults.
+    """
     if not isinstance(problem, Problem):
         shown = type(problem).__name__
         raise WrongType("problem", "a problem of ravine", shown, "see ravine.problems")
 
-    spec = Spec(
+    given = Spec(
         problem=problem,
         alphas=_axis("alphas", alphas, "nonnegative", "give step sizes, e.g. [0.1, 0.2]"),
         betas=_axis("betas", betas, "finite", "give momenta, e.g. [0.0, 0.5, 0.9]"),
-        gammas=_gammas(gammas),
-        pairs=bool(pairs),
-        steps=whole("steps", steps, 1, remedy="give the number of steps, e.g. steps=1000"),
-        repeats=whole("repeats", repeats, 1, remedy="give the runs of each pixel, e.g. repeats=8"),
-        sampling=None if sampling is None else Sampling.parse(sampling),
-        batch=whole("batch", batch, 1, remedy="give a mini-batch size, e.g. 1"),
-        restart=parse_restart(restart),
-        schedule=_schedule(schedule),
         sigma2=_variance(problem, sigma2, total_variance),
-        noise=known_name("noise", noise, NOISES),
-        measures=_measures(measure),
-        seed=key_of_seed(seed),
         start=_start(problem, start),
-        dtype=known_name("dtype", dtype, DTYPES),
+        **others,
+    )
+    rule = None if given.sampling is None else Sampling.parse(given.sampling)
+    spec = replace(
+        given,
+        gammas=None if given.gammas is None else _numbers("gammas", given.gammas, _LOOK_AHEADS),
+        pairs=bool(given.pairs),
+        steps=whole("steps", given.steps, 1, remedy="give the number of steps, e.g. steps=1000"),
+        repeats=whole(
+            "repeats", given.repeats, 1, remedy="give the runs of each pixel, e.g. repeats=8"
+        ),
+        sampling=rule,
+        batch=_batch(rule, 1 if rule is None else problem.terms, given.batch),
+        restart=parse_restart(given.restart),
+        schedule=_schedule(given.schedule),
+        noise=known_name("noise", given.noise, NOISES),
+        measures=_measures(given.measures),
+        seed=key_of_seed(given.seed),
+        dtype=known_name("dtype", given.dtype, DTYPES),
     )
 
     _check_plane(spec)
-    check_batch(spec.sampling, 1 if spec.sampling is None else problem.terms, spec.batch)
     # Two tables of the momentum of each step, and their sources.
     refuse_too_large("steps", 64 * spec.steps, spec.steps, "take fewer steps")
     momenta(spec.schedule, spec.steps)
     return spec if method is None else replace(spec, methods=_methods(spec, method))
 
 
-def one_method(method: Method) -> dict[str, float]:
-    """Alpha, beta and gamma of a single method."""
-    remedy = "give one method, not a plane of them"
-    names = ("alpha", "beta", "gamma")
-    return {name: one_number(name, getattr(method, name), remedy=remedy) for name in names}
+def spec_of_method(problem: Any, method: Method, *, count: int = 1, **others: Any) -> Spec:
+    """The specification of ``count`` runs of one method, one pixel each."""
+    alpha, beta, gamma = method.single("give one method, not a plane of them")
+    return checked_spec(
+        problem,
+        np.full(count, alpha),
+        np.full(count, beta),
+        gammas=None if method.is_nesterov else gamma,
+        pairs=True,
+        **others,
+    )
 
 
 def _methods(spec: Spec, method: MakeMethod) -> FloatArray:
@@ -203,14 +214,12 @@ def _check_plane(spec: Spec) -> None:
         return
 
     try:
-        fits = np.broadcast_shapes(spec.gammas.shape, spec.shape) == spec.shape
+        np.broadcast_to(spec.gammas, spec.shape)
     except ValueError:
-        fits = False
-
-    if not fits:
         rule = f"of a shape that broadcasts to {spec.shape}"
         shown = f"an array of shape {spec.gammas.shape}"
-        raise Refusal("gammas", rule, shown, "give one for each pixel, or one number")
+        remedy = "give one for each pixel, or one number"
+        raise Refusal("gammas", rule, shown, remedy) from None
 
 
 def _axis(name: str, values: npt.ArrayLike, rule: str, remedy: str) -> FloatArray:
@@ -222,12 +231,24 @@ def _axis(name: str, values: npt.ArrayLike, rule: str, remedy: str) -> FloatArra
     return axis
 
 
-def _gammas(gammas: npt.ArrayLike | None) -> FloatArray | None:
-    if gammas is None:
-        return None
+def _numbers(name: str, values: npt.ArrayLike, remedy: str) -> FloatArray:
+    return np.asarray(real(name, values, remedy=remedy))
 
-    remedy = "give look-aheads, or omit them for Nesterov's method"
-    return np.asarray(real("gammas", gammas, remedy=remedy))
+
+def _batch(sampling: Sampling | None, n: int, batch: int) -> int:
+    """Check the mini-batch size against the sizes that the sampling allows for n terms."""
+    m = whole("batch", batch, 1, remedy="give a mini-batch size, e.g. 1")
+    limit = n
+    rule = f"at most the {n} terms"
+    if sampling is not None and not sampling.traits.may_repeat:
+        # A batch must fit beside the previous one, because it contains none of its terms.
+        limit = n // 2
+        rule = f"at most half of the {n} terms without repeats"
+
+    if m > limit:
+        raise Refusal("batch", rule, m, "use a smaller batch, or another sampling")
+
+    return m
 
 
 def _schedule(schedule: Schedule | None) -> Schedule | None:
@@ -235,7 +256,7 @@ def _schedule(schedule: Schedule | None) -> Schedule | None:
     if schedule is None or isinstance(schedule, Tail) or callable(schedule):
         return schedule
 
-    return np.asarray(real("schedule", schedule, remedy="give a momentum for each step"))
+    return _numbers("schedule", schedule, "give a momentum for each step")
 
 
 def _measures(measure: Sequence[str]) -> tuple[str, ...]:

@@ -6,8 +6,10 @@ runs them here or on a cluster, and assembles the dataset in memory or in a stor
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -17,11 +19,9 @@ import xarray as xr
 
 from ravine.arguments import overflow_allowed, refuse_too_large, whole
 from ravine.engine.dataset import Assembly
-from ravine.engine.device import choose_device
+from ravine.engine.device import choose_device, kernel_for
 from ravine.engine.kernels.blas import one_blas_thread
 from ravine.engine.kernels.compiled import announced_compilation
-from ravine.engine.kernels.table import kernel_for
-from ravine.engine.progress import progress
 from ravine.engine.restart import Restart
 from ravine.engine.schedule import Schedule
 from ravine.engine.spec import MakeMethod, Spec, checked_spec
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from ravine.engine.storage.store import TileStore
+
+_QUIET = 1.0  # seconds before a bar appears; short work needs none
 
 
 @overflow_allowed
@@ -149,7 +151,7 @@ def sweep(
         sigma2=sigma2,
         total_variance=total_variance,
         noise=noise,
-        measure=measure,
+        measures=measure,
         seed=seed,
         start=start,
         dtype=dtype,
@@ -205,3 +207,46 @@ def _finished(
 
     with announced_compilation(), one_blas_thread():
         yield from run_tiles(spec, todo, threads)
+
+
+@contextmanager
+def progress(total: int, done: int = 0, *, resumable: bool = False) -> Iterator[Callable[[], None]]:
+    """Yield a function that counts one more tile, with a bar on standard error after a second.
+
+    After an interrupt, it prints the progress in one line.
+    """
+    since = time.monotonic()
+    bar: Any = None
+
+    def advance() -> None:
+        nonlocal bar, done
+        done += 1
+        late = time.monotonic() - since > _QUIET and done < total
+        if bar is None and late and sys.stderr.isatty():
+            bar = _new_bar(total)
+        if bar is not None:
+            bar.update(bar.task_ids[0], completed=done)
+
+    try:
+        yield advance
+    except KeyboardInterrupt:
+        remedy = ": run it again with the same store to continue" if resumable else ""
+        if bar is not None:
+            bar.stop()
+        print(f"stopped after {done} of {total} tiles{remedy}", file=sys.stderr, flush=True)
+        raise
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _new_bar(total: int) -> Any:
+    """Start a bar with one task."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = ("sweep", BarColumn(), MofNCompleteColumn(), "tiles", TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar.add_task("sweep", total=total)
+    bar.start()
+    return bar

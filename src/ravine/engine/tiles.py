@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from ravine.arguments import FloatArray, Refusal, refuse_too_large
-from ravine.engine.kernels.table import kernel_for
+from ravine.engine.device import kernel_for
 from ravine.engine.repeats import reduce_repeats
 from ravine.engine.spec import Spec
 

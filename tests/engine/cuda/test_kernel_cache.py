@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ravine.engine.cuda.kernel_cache import KernelCache, kernel_folder
+from ravine.engine.cuda.source import KernelCache, kernel_folder
 
 
 @pytest.fixture(autouse=True)

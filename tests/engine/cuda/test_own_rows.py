@@ -19,7 +19,7 @@ spec = Spec(
     gammas={gammas}, device="cuda",
 )
 mode = noise_mode(spec)
-plan, _ = new_plan(spec, mode)
+plan = new_plan(spec, mode)
 shared = "{noise}" == "shared"
 with work_queues(1) as (queue,):
     launcher = QuadraticLauncher(spec, queue)
@@ -30,14 +30,15 @@ with work_queues(1) as (queue,):
 pixels = np.repeat(np.arange(1, 5), 1 if shared else 2)
 repeats = np.full(4, 1) if shared else np.tile([0, 1], 4)
 lanes = new_trajectories(spec, plan, pixels, repeats)
-bound = np.minimum(lanes.limit / lanes.factor, np.finfo("{dtype}").max)
+alpha, beta, gamma, factor, limit = lanes.own
+bound = np.minimum(limit / factor, np.finfo("{dtype}").max)
 expected = dict(
-    ALPHA=lanes.alpha, BETA=lanes.beta, GAMMA=lanes.gamma, AHEAD=lanes.g, UNIT=1 / lanes.unit,
-    FACTOR=lanes.factor, BOUND=bound, SCALE=np.zeros(n) if shared else -lanes.alpha * 0.5,
+    ALPHA=alpha, BETA=beta, GAMMA=gamma, AHEAD=lanes.g, UNIT=1 / lanes.unit, FACTOR=factor,
+    BOUND=bound, SCALE=np.zeros(n) if shared else -alpha * 0.5,
 )
 result = [
     [own[getattr(rows, name)].tolist(), values.tolist()] for name, values in expected.items()
-] + [[identity.tolist(), lanes.stream.tolist()]]
+] + ([] if shared else [[identity.tolist(), lanes.stream.tolist()]])
 """
 
 

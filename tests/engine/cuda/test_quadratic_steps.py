@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ravine.engine.run import _normals
+from ravine.engine.kernels.quadratic_kernel import normals_of
 
 CODE = """
 from ravine.engine.cuda.quadratic_kernel import draw_shared, no_noise, own_noise, gpu_stream
@@ -27,8 +27,7 @@ result = out.tolist(), noise.tolist()
 
 def test_noise_is_that_of_a_run(in_simulator):
     found, noise = in_simulator(CODE)
-    z = np.empty((16, 2))
-    _normals(np.uint64(3), np.uint64(5), z)
+    z = normals_of(3, 5, 2, 16)
 
     def two(z1, z2, sums):
         x1 = 0.9 * 1.0 - 0.2 * 0.5 + z1

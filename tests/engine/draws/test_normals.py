@@ -5,7 +5,13 @@ import pytest
 import reference
 from numba import njit
 
-from ravine.engine.draws import normals, random
+from ravine.engine.draws import random
+
+
+@njit
+def normal_pair(first, second):
+    r = random.radius(first)
+    return r * random.cosine(second), r * random.sine(second)
 
 
 @njit
@@ -17,12 +23,9 @@ def fill(seed, out):
             for k in range(0, out.shape[2], 2):
                 first = random.output(s[0], s[3])
                 s = random.advance(*s)
-                pair = normals.normal_pair(first, random.output(s[0], s[3]))
+                pair = normal_pair(first, random.output(s[0], s[3]))
                 s = random.advance(*s)
                 out[p, i, k], out[p, i, k + 1] = pair
-
-
-normal_pair = njit(lambda first, second: normals.normal_pair(first, second))
 
 
 @pytest.fixture(scope="module")

@@ -50,11 +50,12 @@ def test_streams_agree_with_the_reference():
     seed, purpose = 2**63 + 12345, np.uint32(1)
     pixels = np.array([0, 7, 5 | 2 << 32, 2**40 + 1], dtype=np.uint64)
     for across in (False, True):
-        words = np.empty((3, 4, len(pixels)), np.uint32)
-        random.fill_streams(np.uint64(seed), pixels, across, purpose, words.ravel())
+        words = np.empty((3, 4, random.LANES), np.uint32)
+        identity = np.resize(pixels, random.LANES)
+        random.fill_streams(np.uint64(seed), identity, across, purpose, words.ravel())
         for group in range(3):
             for p, pixel in enumerate(pixels):
-                coordinate = group * len(pixels) + p if across else group
+                coordinate = group * random.LANES + p if across else group
                 state = w(*words[group, :, p])
                 for word in reference.words(seed, pixel, coordinate, 1, 20):
                     assert output(state[0], state[3]) == word

@@ -7,8 +7,8 @@ from ravine.engine.kernels import compiled as module
 from ravine.engine.kernels.compiled import announced_compilation, compiled
 
 
-def test_a_first_compilation_says_so_once(capsys, monkeypatch):
-    monkeypatch.setattr(module, "_announced", False)
+def test_a_first_compilation_says_so_once(capsys):
+    module._announce.cache_clear()
     with announced_compilation():
         njit(lambda x: x + 1)(1)
         njit(lambda x: x + 2)(1)

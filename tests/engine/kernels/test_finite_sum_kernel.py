@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ravine import Method
+from ravine import Method, Restart
 from ravine.engine.draws.index_sampling import TOGETHER
 from ravine.engine.kernels.finite_sum import ensemble, new_sum
 from ravine.engine.kernels.finite_sum_kernel import APART, kind_of
@@ -21,7 +21,7 @@ SHARED = counterexample(1, 10, 6)
         (SHARED, {"batch": 2}, False),
         (SHARED, {"schedule": 0.5}, False),
         (SHARED, {"sigma2": 0.1}, False),
-        (SHARED, {"restart": "full"}, False),
+        (SHARED, {"restart": Restart.FULL}, False),
         (turning_quadratics(1, 5), {}, False),
         (partitioned_least_squares(60, 3, 6, Q=9), {}, False),
     ],

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 from numba import njit
 
-from ravine.engine.draws.index_sampling import LANES
+from ravine.engine.draws.random import LANES
 from ravine.engine.kernels.finite_sum import new_sum
 from ravine.engine.kernels.finite_sum_lanes import (
     MID,
     ROWS,
     G,
-    new_block,
     quadratic_rise,
     restart,
     slope_along_step,
@@ -50,7 +49,7 @@ def block_of(spec, problem):
     """Terms, and a block at random places with random mini-batches of two."""
     given = new_sum(spec(problem, sampling=Sampling.IID, batch=2))
     np.testing.assert_array_equal(given.plan.basis, np.eye(problem.dimension))
-    state = new_block(problem.dimension, given.rules, np.float64)
+    state = given.new_block()
     state.workspace[:] = RNG.standard_normal(state.workspace.size)
     state.picks[:] = RNG.integers(0, problem.terms, state.picks.size)
     return given.terms, state

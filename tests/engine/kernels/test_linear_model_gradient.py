@@ -3,14 +3,13 @@ import pytest
 from numba import njit
 
 from ravine import Sampling
-from ravine.engine.draws.index_sampling import LANES
+from ravine.engine.draws.random import LANES
 from ravine.engine.kernels.finite_sum import is_quadratic_sum, new_sum
-from ravine.engine.kernels.finite_sum_lanes import ROWS, G, new_block
+from ravine.engine.kernels.finite_sum_lanes import ROWS, G
 from ravine.engine.kernels.linear_model_gradient import (
     drawn_gradient,
     exponential,
     objective_of,
-    scratch_sizes,
     whole_gradient,
 )
 from ravine.problems import from_data, multinomial_logistic
@@ -47,7 +46,7 @@ def laid_out(spec, problem, sampling):
     given = new_sum(spec(problem, sampling=sampling, batch=2 if sampling else 1))
     assert not is_quadratic_sum(spec(problem, sampling=sampling))
     points = 3 * RNG.standard_normal((LANES, problem.dimension))
-    state = new_block(problem.dimension, given.rules, np.float64, scratch_sizes(given.terms))
+    state = given.new_block()
     state.workspace.reshape(-1, ROWS, LANES)[:, :3] = points.T[:, None]
     return given.terms, points, state
 

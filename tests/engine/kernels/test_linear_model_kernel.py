@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ravine import Method, Sampling
+from ravine import Method, Restart, Sampling
 from ravine.engine.kernels.finite_sum import run_tile
 from ravine.engine.measures import Outcome
 from ravine.engine.run import run
@@ -80,7 +80,7 @@ def test_mini_batches_follow_the_reference_under_every_rule(rule, batch, spec):
         agrees(problem, plane, ((3, 1), (29, 0)), 24)
 
 
-@pytest.mark.parametrize("restart", ["gradient", "sampled", "full", 7])
+@pytest.mark.parametrize("restart", [*Restart, 7])
 def test_restarts_follow_the_reference(restart, spec):
     common = {"restart": restart, "steps": 40, "measures": ("floor_sup",)}
     agrees(SOFTMAX, spec(SOFTMAX, **common), ((17, 0), (29, 0)), 40)

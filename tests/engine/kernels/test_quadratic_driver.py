@@ -5,17 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ravine.engine.draws.random import LANES
 from ravine.engine.kernels import quadratic_kernel
-from ravine.engine.kernels.quadratic_driver import LANES, record_eight, takes_sup_norm
-from ravine.engine.measures import Records, record
+from ravine.engine.kernels.quadratic_driver import takes_sup_norm
+from ravine.engine.measures import EIGHT, ONE, Records, record
 from ravine.problems import worst_case_quadratic
 
 
 def test_eight_steps_are_recorded_as_one_by_one():
     rng = np.random.default_rng(5)
     squares = rng.uniform(0.5, 2.0, 8 * LANES)
-    factor = rng.uniform(0.5, 2.0, LANES)
-    limit = np.full(LANES, 10.0)
+    bounds = np.append(rng.uniform(0.5, 2.0, LANES), np.full(LANES, 10.0))
     squares[3 * LANES + 2] = squares[5 * LANES + 2] = 100.0
     squares[7 * LANES + 4] = np.nan
     one_by_one, together = (
@@ -23,9 +23,9 @@ def test_eight_steps_are_recorded_as_one_by_one():
         for _ in range(2)
     )
     for j in range(8):
-        record.py_func(squares[j * LANES :], factor, limit, 41 + j, 0, one_by_one)
+        record.py_func(squares[j * LANES :], bounds, 41 + j, 0, one_by_one, ONE)
 
-    record_eight.py_func(squares, factor, limit, 41, 0, together)
+    record.py_func(squares, bounds, 41, 0, together, EIGHT)
     for found, expected in zip(together, one_by_one, strict=True):
         assert found.tobytes() == expected.tobytes()
     found = together.diverged_at

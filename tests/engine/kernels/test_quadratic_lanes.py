@@ -1,18 +1,23 @@
 """The inner loops of the quadratic kernel, lane by lane, against plain NumPy."""
 
 import numpy as np
+import pytest
 from numba import njit
 
+from ravine.engine.draws.random import LANES
 from ravine.engine.kernels.quadratic_driver import (
     BETA,
     CHUNK,
     GAMMA,
-    LANES,
     SECOND,
-    chunk_shared,
+    G,
+    chunk_last,
+    chunk_pair,
     modal_row,
     put_to_rest,
 )
+from ravine.engine.kernels.quadratic_kernel import NO_NOISE, new_block, new_plan
+from ravine.problems import worst_case_quadratic
 
 RNG = np.random.default_rng(4)
 
@@ -22,24 +27,32 @@ def lanes_of_their_own():
     own[:LANES] = RNG.uniform(0.0, 1.0, LANES)
     own[BETA : BETA + LANES] = RNG.uniform(-0.5, 0.9, LANES)
     own[GAMMA : GAMMA + LANES] = own[BETA : BETA + LANES]
-    look = np.full(LANES, 0.25)
-    return own, np.zeros(4 * LANES), look
+    return own, np.zeros(4 * LANES)
 
 
-def test_a_chunk_takes_the_steps_of_the_recurrence_in_two_coordinates():
-    own, row, look = lanes_of_their_own()
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_chunk_takes_the_steps_of_the_recurrence_in_two_coordinates(spec, alone):
+    state = new_block(new_plan(spec(worst_case_quadratic(Q=9, d=2)), NO_NOISE), NO_NOISE)
+    own, row = lanes_of_their_own()
+    state.row[G:] = 0.25
+    state.squares[:] = 0.0
+    squares = state.squares
     x = RNG.standard_normal(4 * LANES)
     shared = RNG.standard_normal(2 * CHUNK).astype(np.float32)
-    squares = np.zeros(CHUNK * LANES)
     here, before = x.reshape(2, 2, LANES).transpose(1, 0, 2).copy()
     eigenvalues = np.array([[0.7], [0.4]])
 
-    def chunk(own, row, look, x, shared, squares):
-        modal_row(0.7, own, row)
-        modal_row(0.4, own, row[SECOND:])
-        chunk_shared(x, row, look, shared, squares)
+    def chunk(own, row, x, shared, state):
+        for i, eigenvalue in enumerate((0.7, 0.4)):
+            modal_row(eigenvalue, own, row[i * SECOND :])
+            if alone:
+                modal_row(eigenvalue, own, state.row)
+                its, noise = x[i * SECOND :], shared[i * CHUNK :]
+                chunk_last(its, state.row, state.states, state.words, noise, state.squares)
+        if not alone:
+            chunk_pair(x, row, shared, state)
 
-    njit(chunk)(own, row, look, x, shared, squares)
+    njit(chunk)(own, row, x, shared, state)
 
     h = eigenvalues * own[:LANES]
     beta = own[BETA : BETA + LANES]

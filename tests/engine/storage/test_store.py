@@ -275,9 +275,9 @@ def test_boxes_and_tiles_cover_every_pixel_once_and_agree(shape, pixels):
     grid = Header(shape, tile_shape(shape, pixels), (), {})
     numbers = np.arange(np.prod(shape)).reshape(shape)
     seen = []
-    for number in range(grid.total):
+    for number, box in enumerate(grid.boxes):
         first, last = grid.tile(number)
-        assert numbers[grid.box(number)].ravel().tolist() == list(range(first, last))
+        assert numbers[box].ravel().tolist() == list(range(first, last))
         seen += range(first, last)
     assert seen == list(range(numbers.size))
 
@@ -285,7 +285,7 @@ def test_boxes_and_tiles_cover_every_pixel_once_and_agree(shape, pixels):
 def test_a_tile_is_whole_rows_or_a_part_of_one():
     assert tile_shape((7, 5), 12) == (2, 5)
     assert tile_shape((7, 5), 3) == (1, 3)
-    assert Header((7, 5), (1, 3), (), {}).place(3) == (1, 1)
+    assert Header((7, 5), (1, 3), (), {}).chunk_name("rate", 3) == "rate/c/1/1"
 
 
 def run_all_but_the_last_tile(store):

@@ -15,7 +15,7 @@ from ravine.engine.cuda.work_queue import WorkQueue
 from ravine.engine.draws.index_sampling import order_size
 from ravine.engine.kernels.finite_sum import Sum, is_quadratic_sum, new_sum
 from ravine.engine.kernels.finite_sum_kernel import APART, QUADRATIC, WHOLE, kind_of
-from ravine.engine.kernels.linear_model_gradient import LinearModelData, scratch_sizes
+from ravine.engine.kernels.linear_model_gradient import LinearModelData
 from ravine.engine.measures import FIELDS
 from ravine.engine.restart import NEVER
 from ravine.engine.spec import Spec
@@ -46,15 +46,10 @@ def layout_for(spec: Spec, given: Sum) -> FiniteSumLayout:
     """Collect the properties of a sum and its rules that are fixed when a kernel is compiled."""
     terms, rules = given.terms, given.rules
     kind, extras = kind_of(terms, rules)
-    of_kind: dict[str, Any] = {}
     if isinstance(terms, LinearModelData):
-        of_kind["features"] = terms.X.shape[1]
-        of_kind["outputs"] = terms.outputs
-        of_kind["loss"] = terms.loss
-        of_kind["sizes"] = scratch_sizes(terms)
+        known = {"features": terms.X.shape[1], "outputs": terms.outputs, "loss": terms.loss}
     else:
-        of_kind["shared"] = bool(terms.shared)
-        of_kind["with_slopes"] = terms.slopes.size > 0
+        known = {"shared": bool(terms.shared), "with_slopes": terms.slopes.size > 0}
 
     return FiniteSumLayout(
         kind=QUADRATIC if kind == APART else kind,
@@ -66,17 +61,17 @@ def layout_for(spec: Spec, given: Sum) -> FiniteSumLayout:
         with_noise=rules.sigma > 0.0,
         chunk=given.plan.chunk,
         single=spec.dtype == "float32",
-        with_sup=given.plan.with_sup,
-        **of_kind,
+        with_sup=given.plan.setting.samples > 0,
+        sizes=given.sizes,
+        **known,
     )
 
 
 def whole_layout_for(spec: Spec, given: Sum) -> WholeGradientLayout | None:
     """The same for whole gradients in registers; None if they cannot be used."""
     data, rules = given.terms, given.rules
-    if kind_of(data, rules)[0] != WHOLE or rules.restart != NEVER:
-        return None
-    if given.plan.start.size > _MOST_IN_REGISTERS[spec.dtype]:
+    fits = given.plan.start.size <= _MOST_IN_REGISTERS[spec.dtype]
+    if kind_of(data, rules)[0] != WHOLE or rules.restart != NEVER or not fits:
         return None
 
     single = spec.dtype == "float32"
@@ -86,7 +81,7 @@ def whole_layout_for(spec: Spec, given: Sum) -> WholeGradientLayout | None:
         outputs=data.outputs,
         loss=data.loss,
         noisy=rules.sigma > 0.0,
-        with_sup=given.plan.with_sup,
+        with_sup=given.plan.setting.samples > 0,
         single=single,
         # More threads then fit side by side, at the cost of a few numbers outside the registers.
         registers=168 if single else None,
@@ -104,7 +99,9 @@ class FiniteSumLauncher:
         self._spec = spec
         self._given = given
         self._axes = put_axes(queue, spec)
-        self._setting = given.setting._replace(edges=queue.put("edges", given.setting.edges))
+        self._setting = given.plan.setting._replace(
+            edges=queue.put("edges", given.plan.setting.edges)
+        )
         # The order of a trajectory has at least one entry.
         self._entries = max(1, order_size(rules.sampling, rules.terms, rules.batch))
         whole = whole_layout_for(spec, given)
@@ -120,7 +117,7 @@ class FiniteSumLauncher:
         """Queue the pixels first..last-1; return the future fields, (trajectories, fields)."""
         repeats = self._spec.repeats
         count = (last - first) * repeats
-        bins = self._given.setting.edges.size - 1
+        bins = self._given.plan.setting.edges.size - 1
         fields = queue.buffer("fields", (count, len(FIELDS)), np.float64)
         # Bins and orders of a launch must fit into the buffers.
         for start, stop in batches(
@@ -135,13 +132,13 @@ class FiniteSumLauncher:
         """Queue the trajectories from number ``first`` on in one launch, and their measures."""
         given, spec = self._given, self._spec
         n = int(out.shape[0])
-        runs = new_runs(queue, n, given.setting.edges.size - 1, cleared=True)
+        runs = new_runs(queue, n, given.plan.setting.edges.size - 1, cleared=True)
         own = queue.buffer("own of sums", (3, n), given.rules.momentum.dtype)
         limit = queue.buffer("limit", (n,), np.float64)
         identity = queue.buffer("identity", (n,), np.uint64)
         fill_sum_rows[-(-n // _THREADS), _THREADS, queue.stream](
             *self._axes, spec.pairs, first, spec.repeats, spec.noise != "shared",
-            float(np.sqrt(given.setting.start_square)), given.force, own, limit, identity,
+            float(np.sqrt(given.plan.setting.start_square)), given.force, own, limit, identity,
         )  # fmt: skip
         orders: tuple[Any, ...] = ()
         if not self._whole:

@@ -15,14 +15,7 @@ import numpy.typing as npt
 
 from ravine.engine.cuda.source import cuda, kernel_function, on_device
 from ravine.engine.cuda.work_queue import WorkQueue
-from ravine.engine.measures import (
-    FIELDS,
-    Integers,
-    Outcome,
-    Setting,
-    bin_edges,
-    summarise_lane,
-)
+from ravine.engine.measures import FIELDS, Integers, Outcome, Setting, bin_edges, summarise_lane
 from ravine.engine.repeats import EARLIEST, ERROR, LARGEST, ROOT_ERROR, ROOT_MEAN, SHARE, VARIABLES
 
 _THREADS = 128

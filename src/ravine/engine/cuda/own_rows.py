@@ -24,17 +24,14 @@ noise."""
 ROWS = 9
 
 
-def put_axes(queue: WorkQueue, spec: Spec) -> tuple[Any, Any, Any]:
+def put_axes(queue: WorkQueue, spec: Spec) -> tuple[Any, ...]:
     """Copy alphas, betas and gammas (one per pixel, or none) to the device."""
     gammas = np.empty(0)
     if spec.gammas is not None:
         gammas = np.ascontiguousarray(np.broadcast_to(spec.gammas, spec.shape)).ravel()
 
-    return (
-        queue.put("alphas", spec.alphas),
-        queue.put("betas", spec.betas),
-        queue.put("gammas", gammas),
-    )
+    axes = {"alphas": spec.alphas, "betas": spec.betas, "gammas": gammas}
+    return tuple(queue.put(name, axis) for name, axis in axes.items())
 
 
 @kernel_function("own_rows")

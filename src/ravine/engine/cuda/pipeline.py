@@ -8,38 +8,27 @@ queues, a tile is ready even if the host takes longer than the GPU needs for one
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
-from ravine.arguments import FloatArray
 from ravine.engine.cuda.measures import reduced, reductions
 from ravine.engine.cuda.work_queue import WorkQueue, work_queues
 from ravine.engine.repeats import variable_names
 from ravine.engine.spec import Spec
+from ravine.engine.tiles import Part, Tile
 
 _QUEUES = 3
 
-Tile = tuple[int, int]
-Part = dict[str, FloatArray]
-
-
-class Launcher(Protocol):
-    """Runs the trajectories of one sweep's tiles."""
-
-    repeats_outside: bool
-    """Whether all pixels of a repeat come before those of the next repeat, instead of all repeats
-    of a pixel before those of the next pixel."""
-
-    def launch(self, queue: WorkQueue, first: int, last: int) -> Any:
-        """Queue the pixels first..last-1; return the fields, (trajectories, fields), to come."""
-
 
 def run_tiles(
-    spec: Spec, new_launcher: Callable[[Spec, WorkQueue], Launcher], tiles: Iterable[Tile]
+    spec: Spec, new_launcher: Callable[[Spec, WorkQueue], Any], tiles: Iterable[Tile]
 ) -> Iterator[tuple[Tile, Part]]:
     """Run tiles; yield each with the variables of its pixels.
 
-    ``new_launcher`` copies shared data to the GPU, into the buffers of its queue. The next tile
-    reuses the memory of the variables, so copy what you keep.
+    ``new_launcher`` copies shared data to the GPU, into the buffers of its queue. Its
+    ``launch(queue, first, last)`` queues the pixels first..last-1 and returns their fields
+    (trajectories, fields); ``repeats_outside`` says whether all pixels of a repeat come before
+    those of the next repeat, instead of all repeats of a pixel before those of the next pixel. The
+    next tile reuses the memory of the variables, so copy what you keep.
     """
     names = variable_names(spec.measures, spec.repeats)
 

@@ -22,12 +22,7 @@ from ravine.engine.cuda.quadratic_kernel import draw_shared, quadratic_kernel
 from ravine.engine.cuda.shared_noise_kernel import shared_noise_kernel
 from ravine.engine.cuda.source import SIMULATED
 from ravine.engine.cuda.work_queue import WorkQueue
-from ravine.engine.kernels.quadratic_kernel import (
-    NO_NOISE,
-    SHARED,
-    new_plan,
-    noise_mode,
-)
+from ravine.engine.kernels.quadratic_kernel import NO_NOISE, SHARED, new_plan, noise_mode
 from ravine.engine.measures import FIELDS
 from ravine.engine.spec import Spec
 
@@ -85,7 +80,8 @@ class QuadraticLauncher:
 
     def __init__(self, spec: Spec, queue: WorkQueue) -> None:
         mode = noise_mode(spec)
-        plan, setting = new_plan(spec, mode)
+        plan = new_plan(spec, mode)
+        setting = plan.setting
         self.repeats_outside = mode == SHARED
         self._spec = spec
         self._mode = mode

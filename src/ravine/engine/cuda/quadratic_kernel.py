@@ -27,15 +27,8 @@ from ravine.engine.cuda.group import (
 )
 from ravine.engine.cuda.over_tuples import carried, mapped
 from ravine.engine.cuda.own_rows import AHEAD, ALPHA, BETA, BOUND, FACTOR, GAMMA, SCALE, UNIT
-from ravine.engine.cuda.source import (
-    FAST_NUMPY,
-    cuda,
-    device_function,
-    kernel_function,
-    on_device,
-)
-from ravine.engine.draws.normals import cosine, radius, sine
-from ravine.engine.draws.random import NOISE, advance, output, stream
+from ravine.engine.cuda.source import FAST_NUMPY, cuda, device_function, kernel_function, on_device
+from ravine.engine.draws.random import NOISE, advance, cosine, output, radius, sine, stream
 from ravine.engine.kernels.quadratic_driver import CHUNK, takes_sup_norm
 from ravine.engine.kernels.quadratic_kernel import INDEPENDENT, NO_NOISE
 from ravine.engine.kernels.step import modal_coefficients, modal_step

@@ -16,8 +16,7 @@ import numpy as np
 
 from ravine.engine.cuda.over_tuples import folded, mapped
 from ravine.engine.cuda.source import cuda, device_function, kernel_function, on_device, piece_of
-from ravine.engine.draws.normals import cosine, radius, sine
-from ravine.engine.draws.random import NOISE, advance, output, stream
+from ravine.engine.draws.random import NOISE, advance, cosine, output, radius, sine, stream
 from ravine.engine.kernels.linear_model_gradient import exponential
 from ravine.engine.kernels.step import descend, look_ahead
 from ravine.problems.losses import LOGISTIC, MULTINOMIAL

@@ -48,12 +48,8 @@ class WorkQueue:
         self.stream = _new_stream(_FIRST)
         self._long = _new_stream(_USUAL)
         self._travelling = _new_stream(_FIRST)
-        self._ready = cuda.event()
-        self._over = cuda.event()
-        self._computed = cuda.event()
-        self._done = cuda.event()
+        self._ready, self._over, self._computed, self._done = (cuda.event() for _ in range(4))
         self._buffers: dict[str, Any] = {}
-        self._flat: dict[str, Any] = {}
         self._views: dict[str, Any] = {}
         self._pinned = cuda.pinned_array(1, np.float64)
         self._results: FloatArray = self._pinned
@@ -69,8 +65,7 @@ class WorkQueue:
         if kept is None or kept.shape[0] < size or kept.dtype != dtype:
             self._buffers[name] = kept = cuda.device_array(size, dtype)
 
-        self._flat[name] = kept[:size]
-        self._views[name] = view = self._flat[name].reshape(shape)
+        self._views[name] = view = kept[:size].reshape(shape)
         return view
 
     def put(self, name: str, values: npt.NDArray[Any]) -> Any:
@@ -79,7 +74,8 @@ class WorkQueue:
             return cuda.to_device(values)
 
         buffer = self.buffer(name, values.shape, values.dtype)
-        self._flat[name].copy_to_device(np.ravel(values), stream=self.stream)
+        flat = self._buffers[name][: values.size]
+        flat.copy_to_device(np.ravel(values), stream=self.stream)
         return buffer
 
     @contextmanager

@@ -18,13 +18,21 @@ a batch (reshuffling: the first of an epoch) contains no term of the previous ba
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Refusal, refuse_too_large, whole
-from ravine.engine.draws.random import INDEX, advance, below, key_of_seed, output, stream
+from ravine.engine.draws.random import (
+    INDEX,
+    LANES,
+    Identities,
+    Words,
+    advance,
+    below,
+    fill_streams,
+    output,
+)
 from ravine.engine.kernels.compiled import compiled, inner
 from ravine.sampling import Sampling
 
@@ -34,52 +42,24 @@ NO_REPEAT = 2  # no term is drawn twice in a row
 IN_ORDER = 4  # no draw: the terms come in the order of their numbers
 
 IID = 0  # none of the bits: independent draws
-IID_NO_REPEAT = NO_REPEAT
-CYCLIC = BY_EPOCH | IN_ORDER
-RESHUFFLE = BY_EPOCH
-RESHUFFLE_NO_REPEAT = BY_EPOCH | NO_REPEAT
 
 
 def rule_number(sampling: Sampling | None) -> int:
     """The number of a rule in the kernels; None (whole gradients) has a single term."""
-    match sampling:
-        case None | Sampling.CYCLIC:
-            return CYCLIC
-        case Sampling.IID:
-            return IID
-        case Sampling.IID_NO_REPEAT:
-            return IID_NO_REPEAT
-        case Sampling.RESHUFFLE:
-            return RESHUFFLE
-        case Sampling.RESHUFFLE_NO_REPEAT:
-            return RESHUFFLE_NO_REPEAT
-        case _:
-            assert_never(sampling)
+    traits = (sampling or Sampling.CYCLIC).traits
+    no_repeat = 0 if traits.may_repeat else NO_REPEAT
+    in_order = 0 if traits.random else IN_ORDER
+    return (BY_EPOCH if traits.by_epoch else 0) | no_repeat | in_order
 
-
-LANES = 128
-"""Trajectories in a block.
-
-Buffers are flat, with ``LANES`` entries per row, so that the compiler knows the distance of rows
-and needs no checks for overlap.
-"""
 
 TOGETHER = 8
 """Number of steps for which ``draw_together`` is fast: their words fill the vector registers."""
 
-Words = npt.NDArray[np.uint32]
-
 
 @inner
-def seed_lanes(
-    seed: np.uint64, identity: npt.NDArray[np.uint64], words: Words, order: Words
-) -> None:
+def seed_lanes(seed: np.uint64, identity: Identities, words: Words, order: Words) -> None:
     """Start the streams (5 rows, the last for draws) and orders of a block of trajectories."""
-    for lane in range(LANES):
-        s0, s1, s2, s3 = stream(seed, identity[lane], np.uint32(0), INDEX)
-        words[lane], words[LANES + lane] = s0, s1
-        words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
-
+    fill_streams(seed, identity, False, INDEX, words)
     for entry in range(order.size):
         order[entry] = np.uint32(entry // LANES)
 
@@ -201,15 +181,9 @@ def new_draws(rule: int, n: int, batch: int) -> tuple[Words, Words, Words]:
 
 @compiled
 def _indices(
-    rule: int,
-    n: int,
-    seed: np.uint64,
-    identity: npt.NDArray[np.uint64],
-    words: Words,
-    order: Words,
-    picks: Words,
-    out: npt.NDArray[np.int64],
+    rule: int, n: int, seed: np.uint64, identity: Identities, draws: Any, out: npt.NDArray[np.int64]
 ) -> None:
+    words, order, picks = draws
     steps, m = out.shape
     seed_lanes(seed, identity, words, order)
     for k in range(steps):
@@ -218,30 +192,8 @@ def _indices(
             out[k, b] = np.int64(picks[b * LANES]) if b < size else np.int64(-1)
 
 
-def check_batch(sampling: Sampling | None, n: int, batch: int) -> int:
-    """Check the mini-batch size against the sizes that the rule allows for n terms."""
-    m = whole("batch", batch, 1, remedy="give a mini-batch size, e.g. 1")
-    limit = n
-    rule = f"at most the {n} terms"
-    if sampling is not None and not sampling.traits.may_repeat:
-        # A batch must fit beside the previous one, because it contains none of its terms.
-        limit = n // 2
-        rule = f"at most half of the {n} terms without repeats"
-
-    if m > limit:
-        raise Refusal("batch", rule, m, "use a smaller batch, or another sampling")
-
-    return m
-
-
 def sampled_indices(
-    n: int,
-    steps: int,
-    *,
-    sampling: Sampling | str,
-    seed: int = 0,
-    trajectory: int = 0,
-    batch: int = 1,
+    n: int, steps: int, *, sampling: Sampling, seed: int = 0, trajectory: int = 0, batch: int = 1
 ) -> npt.NDArray[np.int64]:
     """The terms that a trajectory visits, the same as in every kernel of the engine.
 
@@ -265,21 +217,13 @@ def sampled_indices(
 
     Examples
     --------
-    >>> sampled_indices(3, 6, sampling="cyclic").ravel().tolist()
+    >>> sampled_indices(3, 6, sampling=Sampling.CYCLIC).ravel().tolist()
     [0, 1, 2, 0, 1, 2]
-    >>> sorted(sampled_indices(5, 5, sampling="reshuffle", seed=3).ravel().tolist())
+    >>> sorted(sampled_indices(5, 5, sampling=Sampling.RESHUFFLE, seed=3).ravel().tolist())
     [0, 1, 2, 3, 4]
     """
-    rule = Sampling.parse(sampling)
-    terms = whole("n", n, 1, remedy="give the number of terms")
-    m = check_batch(rule, terms, batch)
-    count = whole("steps", steps, 1, remedy="give a number of steps, e.g. 100")
-    origin = key_of_seed(seed)
-    pixel = whole("trajectory", trajectory, 0, remedy="count the trajectories from 0")
-    refuse_too_large("steps", 8 * count * m, count, "take fewer steps")
-    out = np.empty((count, m), np.int64)
-    identity = np.full(LANES, pixel, np.uint64)
-    number = rule_number(rule)
-    draws = new_draws(number, terms, m)
-    _indices(number, terms, np.uint64(origin), identity, *draws, out)
+    out = np.empty((steps, batch), np.int64)
+    rule = rule_number(sampling)
+    identity = np.full(LANES, trajectory, np.uint64)
+    _indices(rule, n, np.uint64(seed), identity, new_draws(rule, n, batch), out)
     return out

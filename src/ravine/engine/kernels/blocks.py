@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event, local
+from threading import local
 from typing import Any, TypeVar
 
 import numba
@@ -89,17 +89,8 @@ def on_all_threads(run: Callable[[int, int], None], blocks: int) -> None:
         return
 
     size = -(-blocks // (threads * _PIECES))
-    pieces = [(at, min(at + size, blocks)) for at in range(0, blocks, size)]
-    stop = Event()
-
-    def one(piece: tuple[int, int]) -> None:
-        if not stop.is_set():
-            run(*piece)
-
+    starts = range(0, blocks, size)
     with ThreadPoolExecutor(threads) as pool:
-        try:
-            for _ in pool.map(one, pieces):
-                pass
-        except BaseException:
-            stop.set()
-            raise
+        # Where one fails, or the main thread is interrupted, ``map`` cancels those not begun yet.
+        for _ in pool.map(run, starts, (min(at + size, blocks) for at in starts)):
+            pass

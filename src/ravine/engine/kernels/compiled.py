@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar, cast
+from functools import cache
+from typing import Any, TypeVar, cast
 
 from numba import njit
 from numba.core import event
@@ -15,13 +16,6 @@ from ravine.compilation import cached_njit
 from ravine.engine.sources import COMPILED, digest
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class Decorator(Protocol):
-    """``njit`` for the type checker: the type of a function does not change."""
-
-    def __call__(self, function: Function, /) -> Function:
-        """Return the compiled function."""
 
 
 # "contract" lets the compiler fuse a*b + c; it reassociates nothing, and infinities and NaNs keep
@@ -68,25 +62,24 @@ def _full_name(function: Callable[..., Any]) -> str:
     return "-".join([function.__qualname__, *inside])
 
 
-_INNER = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+def inner(function: Function) -> Function:
+    """Compile a part of a kernel that only compiled code calls, in half the time.
 
-inner: Decorator = njit(**_INNER)
-"""Compile a part of a kernel that only compiled code calls, in half the time.
+    Python must not call it, except its ``py_func``: it has no entry point for Python.
+    """
+    made = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return cast("Function", made)
 
-Python must not call it, except its ``py_func``: it has no entry point for Python.
-"""
 
-
-_announced = False
+@cache
+def _announce() -> None:
+    line = "ravine: compiling the kernels, a few seconds; later runs load them from disk"
+    print(line, file=sys.stderr, flush=True)
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]
     def on_start(self, event: Any) -> None:
-        global _announced
-        if not _announced:
-            _announced = True
-            line = "ravine: compiling the kernels, a few seconds; later runs load them from disk"
-            print(line, file=sys.stderr, flush=True)
+        _announce()
 
     def on_end(self, event: Any) -> None:
         pass

@@ -8,34 +8,29 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, WrongType, real, whole
-from ravine.engine.draws.index_sampling import LANES, rule_number
-from ravine.engine.kernels.blocks import on_all_threads, padded, run_blocks
+from ravine.arguments import FloatArray, WrongType
+from ravine.engine.draws.index_sampling import TOGETHER, new_draws, rule_number
+from ravine.engine.draws.random import LANES
+from ravine.engine.kernels.blocks import on_all_threads, padded, paged, run_blocks
 from ravine.engine.kernels.compiled import announced_compilation
 from ravine.engine.kernels.finite_sum_kernel import (
     FiniteSumPlan,
     FiniteSumTrajectories,
-    driver_for,
+    driver,
+    kind_of,
 )
 from ravine.engine.kernels.finite_sum_lanes import (
     CHUNK,
+    ROWS,
     FiniteSumBlock,
     FiniteSumTerms,
     StepRules,
-    new_block,
 )
-from ravine.engine.kernels.linear_model_gradient import LinearModelData, new_data, scratch_sizes
-from ravine.engine.measures import (
-    Records,
-    Setting,
-    bin_edges,
-    divergence_limit,
-    fields_of,
-    vanished,
-)
-from ravine.engine.restart import Restart, restart_rule
-from ravine.engine.schedule import Schedule, momenta
-from ravine.engine.spec import Spec, checked_spec, one_method
+from ravine.engine.kernels.linear_model_gradient import new_data, scratch_sizes
+from ravine.engine.measures import Records, divergence_limit, fields_of, new_setting, vanished
+from ravine.engine.restart import restart_rule
+from ravine.engine.schedule import momenta
+from ravine.engine.spec import Spec, spec_of_method
 from ravine.methods import Method
 from ravine.problems import LinearModel, Problem, Quadratic, QuadraticSum
 from ravine.sampling import Sampling
@@ -79,13 +74,11 @@ def sum_terms(
         values, vectors = np.linalg.eigh(hessians[0])
         shared = vectors, values[None, :]
 
+    basis = np.eye(d)
+    rows = hessians.reshape(len(hessians), d * d).T
     if shared is not None:
-        basis = shared[0]
-        rows = shared[1].T
+        basis, rows = shared[0], shared[1].T
         slopes = slopes @ basis
-    else:
-        basis = np.eye(d)
-        rows = hessians.reshape(len(hessians), d * d).T
 
     curvatures = np.ascontiguousarray(rows, dtype=dtype)
     columns = np.ascontiguousarray(slopes.T, dtype=dtype)
@@ -125,8 +118,30 @@ class Sum(NamedTuple):
     terms: Any  # FiniteSumTerms or LinearModelData
     rules: StepRules
     plan: FiniteSumPlan
-    setting: Setting
     force: float  # size of noise and of the terms' own gradients, per alpha
+    dtype: str  # of the state
+    sizes: tuple[int, int, int] = (0, 0, 0)  # what the gradients of linear models need
+
+    def new_block(self) -> FiniteSumBlock:
+        """Allocate the state of a block."""
+        d = self.plan.start.size
+        rules = self.rules
+        noisy = d if rules.sigma > 0.0 else 0
+        words, order, picks = new_draws(rules.sampling, rules.terms, rules.batch)
+        return FiniteSumBlock(
+            workspace=paged(d * ROWS * LANES, self.dtype),
+            each=paged(4 * LANES, rules.momentum.dtype),
+            words=words,
+            order=order,
+            picks=picks,
+            drawn=paged(TOGETHER * LANES, np.uint32),
+            noise_words=paged(4 * noisy * LANES, np.uint32),
+            normals=paged(2 * noisy * LANES, np.float32),
+            scores=paged(self.sizes[0] * LANES, self.dtype),
+            weights=np.zeros(self.sizes[1]),
+            flat=paged(self.sizes[2] * LANES, self.dtype),
+            errors=paged(CHUNK * LANES, rules.momentum.dtype),
+        )
 
 
 def new_sum(spec: Spec) -> Sum:
@@ -139,11 +154,12 @@ def new_sum(spec: Spec) -> Sum:
     rules = _new_rules(spec, terms.curvatures.shape[1], dtype)
     start = (basis.T @ (spec.start - spec.problem.minimiser)).astype(dtype)
     noisy = spec.sigma2 > 0.0 or len(terms.slopes) > 0
-    setting = _new_setting(spec, start, noisy, vanished(dtype), CHUNK)
-    rest = 0.0 if noisy else setting.tiny
-    plan = _new_plan(spec, start, rest, CHUNK, basis)
+    tiny = vanished(dtype)
+    setting = new_setting(spec.steps, start, noisy, tiny, _samples(spec, CHUNK))
+    rest = 0.0 if noisy else tiny
+    plan = FiniteSumPlan(start, np.uint64(spec.seed), setting, rest, CHUNK, basis)
     force = float(np.sqrt(spec.sigma2 * start.size + (terms.slopes**2).sum(axis=0).mean()))
-    return Sum(terms, rules, plan, setting, force)
+    return Sum(terms, rules, plan, force, spec.dtype)
 
 
 def _new_model(spec: Spec) -> Sum:
@@ -155,13 +171,14 @@ def _new_model(spec: Spec) -> Sum:
     noisy = spec.sigma2 > 0.0 or (spec.sampled and not problem.interpolates)
     # The state is x, not x - x*, so errors do not fall below the rounding of x*.
     tiny = max(vanished(spec.dtype), _ROUNDING[spec.dtype] * float(best @ best))
-    setting = _new_setting(spec, spec.start - best, noisy, tiny, 1)
-    plan = _new_plan(spec, np.ascontiguousarray(spec.start), 0.0, 1, np.empty((0, 0)))
+    setting = new_setting(spec.steps, spec.start - best, noisy, tiny, _samples(spec, 1))
+    start = np.ascontiguousarray(spec.start)
+    plan = FiniteSumPlan(start, np.uint64(spec.seed), setting, 0.0, 1, np.empty((0, 0)))
     force = rules.sigma * float(np.sqrt(problem.dimension))
     if spec.sampled:
         force += problem.mean_gradient_norm
 
-    return Sum(data, rules, plan, setting, force)
+    return Sum(data, rules, plan, force, spec.dtype, scratch_sizes(data))
 
 
 def _new_rules(spec: Spec, terms: int, dtype: np.dtype[Any]) -> StepRules:
@@ -182,72 +199,36 @@ def _new_rules(spec: Spec, terms: int, dtype: np.dtype[Any]) -> StepRules:
     )
 
 
-def _new_setting(spec: Spec, error: Any, noisy: bool, tiny: float, chunk: int) -> Setting:
-    """Input of the measures: ``error`` is that of the start."""
-    # The sup-norm is computed after each chunk of the second half.
+def _samples(spec: Spec, chunk: int) -> int:
+    """Number of sup-norms: one after each chunk of the second half, if they are measured."""
     ends = np.minimum(np.arange(chunk, spec.steps + chunk, chunk), spec.steps)
-    late = int((2 * ends > spec.steps).sum())
-    samples = late if "floor_sup" in spec.measures else 0
-    start_square = float((error.astype(np.float64) ** 2).sum())
-    return Setting(bin_edges(spec.steps), start_square, noisy, tiny, samples)
-
-
-def _new_plan(
-    spec: Spec, start: npt.NDArray[Any], rest: float, chunk: int, basis: FloatArray
-) -> FiniteSumPlan:
-    return FiniteSumPlan(
-        start=start,
-        seed=np.uint64(spec.seed),
-        edges=bin_edges(spec.steps),
-        rest=rest,
-        chunk=chunk,
-        with_sup="floor_sup" in spec.measures,
-        basis=basis,
-    )
+    return int((2 * ends > spec.steps).sum()) if "floor_sup" in spec.measures else 0
 
 
 def new_trajectories(spec: Spec, given: Sum, first: int, last: int) -> FiniteSumTrajectories:
     """Values that differ between trajectories, for pixels first..last-1, in whole blocks."""
-    alpha, beta, gamma = spec.parameters(np.repeat(np.arange(first, last), spec.repeats))
-    fill = padded(len(alpha), LANES)
-    own = np.stack([alpha, beta, gamma])[:, fill].astype(given.rules.momentum.dtype)
-    limit = divergence_limit(np.sqrt(given.setting.start_square) + alpha * given.force)
-    identity = identities(spec, first, last)
-    return FiniteSumTrajectories(np.ascontiguousarray(own), limit[fill], identity[fill])
+    fill = padded((last - first) * spec.repeats, LANES)
+    pixels, repeats = first + fill // spec.repeats, fill % spec.repeats
+    own = np.stack(spec.parameters(pixels))
+    limit = divergence_limit(np.sqrt(given.plan.setting.start_square) + own[0] * given.force)
+    identity = spec.identities(pixels, repeats)
+    return FiniteSumTrajectories(own.astype(given.rules.momentum.dtype), limit, identity)
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
-    """Run the pixels first..last-1 of a sweep over a finite sum; see ``kernels.table``."""
+    """Run the pixels first..last-1 of a sweep over a finite sum; see ``engine.device``."""
     given = new_sum(spec)
     lanes = new_trajectories(spec, given, first, last)
-    drive = driver_for(given.terms, given.rules, recording=True)
-    visits = given.plan.edges[-1:].copy()
+    drive = driver(*kind_of(given.terms, given.rules), 1)
+    setting = given.plan.setting
+    visits = setting.edges[-1:].copy()
     nowhere = np.empty((0, 0, 0))
 
     def run_block(state: FiniteSumBlock, records: Records, block: int) -> None:
         drive(*given[:3], lanes, state, records, visits, nowhere, block)
 
-    blocks = len(lanes.limit) // LANES
-    out = run_blocks(given.setting, blocks, LANES, lambda: _new_state(spec, given), run_block)
+    out = run_blocks(setting, len(lanes.limit) // LANES, LANES, given.new_block, run_block)
     return fields_of(out[: (last - first) * spec.repeats], spec.repeats)
-
-
-def _new_state(spec: Spec, given: Sum) -> FiniteSumBlock:
-    sizes = (0, 0, 0)
-    if isinstance(given.terms, LinearModelData):
-        sizes = scratch_sizes(given.terms)
-
-    return new_block(given.plan.start.size, given.rules, spec.dtype, sizes)
-
-
-def identities(spec: Spec, first: int, last: int) -> npt.NDArray[np.uint64]:
-    """Identities of the streams of the pixels first..last-1, repeat by repeat.
-
-    With shared noise, all pixels have those of pixel 0: the same terms and the same noise.
-    """
-    pixels = np.repeat(np.arange(first, last, dtype=np.uint64), spec.repeats)
-    repeat = np.arange(len(pixels), dtype=np.uint64) % np.uint64(spec.repeats)
-    return (pixels * np.uint64(spec.noise != "shared")) | (repeat << np.uint64(32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,13 +258,7 @@ def ensemble(
     visits: npt.ArrayLike,
     *,
     trajectories: int,
-    sampling: Sampling | str | None,
-    batch: int = 1,
-    restart: Restart | str | int | None = None,
-    schedule: Schedule | None = None,
-    sigma2: float = 0.0,
-    seed: int = 0,
-    start: npt.ArrayLike | None = None,
+    **options: Any,
 ) -> Ensemble:
     """Run many trajectories of one method on a sum of quadratics; return y - x* after some steps.
 
@@ -299,8 +274,8 @@ def ensemble(
         Increasing numbers of steps after which errors are stored; the last ends the run.
     trajectories
         Number of trajectories, at least 1.
-    sampling, batch, restart, schedule, sigma2, seed, start
-        As in ``ravine.engine.run.run``.
+    options
+        sampling, batch, restart, schedule, sigma2, seed and start as in ``ravine.engine.run.run``.
 
     Examples
     --------
@@ -316,43 +291,23 @@ def ensemble(
         shown = type(problem).__name__
         raise WrongType("problem", "made of quadratics", shown, "use run or sweep")
 
-    given = real("visits", visits, "nonnegative", remedy="give numbers of steps, e.g. [0, 100]")
-    at = np.atleast_1d(np.asarray(given)).astype(np.int64)
-    if at.ndim != 1 or (at != np.atleast_1d(given)).any() or (np.diff(at) <= 0).any():
-        raise Refusal("visits", "increasing whole numbers", f"{at.tolist()}", "sort them")
-
-    count = whole("trajectories", trajectories, 1, remedy="give a number, e.g. 1000")
-    alphas, betas, gammas = (np.full(count, value) for value in one_method(method).values())
-    spec = checked_spec(
-        problem,
-        alphas,
-        betas,
-        gammas=None if method.is_nesterov else gammas,
-        pairs=True,
-        steps=max(1, int(at[-1])),
-        sampling=sampling,
-        batch=batch,
-        restart=restart,
-        schedule=schedule,
-        sigma2=sigma2,
-        seed=seed,
-        start=start,
-    )
-
+    at = np.asarray(visits, dtype=np.int64)
+    steps = max(1, int(at[-1]))
+    spec = spec_of_method(problem, method, count=trajectories, steps=steps, **options)
     laid_out = new_sum(spec)
-    lanes = new_trajectories(spec, laid_out, 0, count)
-    drive = driver_for(laid_out.terms, laid_out.rules, recording=False)
+    lanes = new_trajectories(spec, laid_out, 0, trajectories)
+    drive = driver(*kind_of(laid_out.terms, laid_out.rules), 0)
     out = np.empty((len(at), problem.dimension, len(lanes.limit)))
     none = np.empty(0)
     records = Records(np.empty((0, 0)), none, np.empty(0, np.int64), none)
 
     def go(first: int, last: int) -> None:
-        state = _new_state(spec, laid_out)
+        state = laid_out.new_block()
         for block in range(first, last):
             drive(*laid_out[:3], lanes, state, records, at, out, block)
 
     with announced_compilation():
         on_all_threads(go, len(lanes.limit) // LANES)
 
-    errors = np.einsum("ij,vjt->vti", laid_out.plan.basis, out[:, :, :count], optimize=True)
+    errors = np.einsum("ij,vjt->vti", laid_out.plan.basis, out[:, :, :trajectories], optimize=True)
     return Ensemble(at, errors)

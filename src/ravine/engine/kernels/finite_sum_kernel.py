@@ -16,26 +16,29 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.engine.draws.index_sampling import LANES, TOGETHER, draw_together
+from ravine.engine.draws.index_sampling import TOGETHER, draw_batch, draw_together
+from ravine.engine.draws.random import LANES, Identities, Words
 from ravine.engine.kernels.compiled import compiled, inner
 from ravine.engine.kernels.finite_sum_lanes import (
     BETA,
     GAMMA,
     ROWS,
+    TEST,
     FiniteSumBlock,
     FiniteSumTerms,
-    Floats,
+    G,
     StepRules,
-    Words,
     Y,
+    add_noise,
     begin,
+    descend_rows,
     look_rows,
-    new_step,
     quadratic_gradient,
     quadratic_rise,
+    restart,
+    slope_along_step,
 )
 from ravine.engine.kernels.linear_model_gradient import (
     LinearModelData,
@@ -44,8 +47,8 @@ from ravine.engine.kernels.linear_model_gradient import (
     whole_gradient,
 )
 from ravine.engine.kernels.step import look_ahead, modal_coefficients, modal_step
-from ravine.engine.measures import Integers, Records, record
-from ravine.engine.restart import NEVER
+from ravine.engine.measures import Floats, Integers, Records, Setting, record_chunk
+from ravine.engine.restart import EVERY, NEVER, ON_GRADIENT
 
 
 class FiniteSumPlan(NamedTuple):
@@ -53,10 +56,9 @@ class FiniteSumPlan(NamedTuple):
 
     start: Floats  # (d,) x_0 or x_0 - x*, in the coordinates of the sum
     seed: np.uint64
-    edges: Integers  # of the bins of the measures
+    setting: Setting  # of the measures
     rest: float  # squared error below which a lane may stop
     chunk: int  # steps between two checks of the measures, at most CHUNK
-    with_sup: bool  # whether the sup-norm is wanted
     basis: FloatArray  # (d, d) eigenvectors in which errors are computed, or (0, 0) if none
 
 
@@ -65,7 +67,7 @@ class FiniteSumTrajectories(NamedTuple):
 
     own: Floats  # (3, n) alpha, beta and gamma
     limit: FloatArray  # squared error beyond which it has diverged
-    identity: npt.NDArray[np.uint64]  # that its streams depend on
+    identity: Identities  # that its streams depend on
 
 
 @inner
@@ -194,7 +196,8 @@ def add_largest(
 
 QUADRATIC, APART, DRAWN, WHOLE = "quadratic", "apart", "drawn", "whole"
 """Kinds of gradients: of quadratics, separately by coordinate if possible, and of linear models
-with mini-batches or all rows."""
+with mini-batches or all rows. Each is a function of (terms, state, size), and one of (terms, state,
+kind, size) that sets the restart criterion to the rise of the sampled or the whole objective."""
 _GRADIENTS: dict[str, Any] = {
     QUADRATIC: (quadratic_gradient, quadratic_rise),
     DRAWN: (drawn_gradient, model_rise),
@@ -204,14 +207,54 @@ _GRADIENTS: dict[str, Any] = {
 
 @cache
 def step_of(kind: str, extras: int) -> Any:
-    """The step with gradients of a kind; ``extras`` adds noise and restarts."""
+    """Make a function that takes a step of all lanes of a block, with gradients of a kind.
+
+    Noise and restarts, the ``extras``, are compiled only if needed.
+    """
     gradient, rise = _GRADIENTS[kind]
-    return new_step(gradient, rise, extras)
+
+    @inner
+    def take_step(
+        state: FiniteSumBlock, terms: Any, rules: StepRules, k: int, total: Floats
+    ) -> None:
+        d = state.workspace.size // (ROWS * LANES)
+        size = draw_batch(
+            rules.sampling, rules.terms, k, state.words, state.order, state.picks
+        )  # fmt: skip
+        gradient(terms, state, size)
+        if extras == 1 and rules.sigma > 0.0:
+            add_noise(state, k, rules.sigma)
+
+        for j in range(d):
+            coordinate = state.workspace[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+            descend_rows(coordinate, state.each, rules.momentum[0, k], rules.momentum[1, k])
+
+        if extras == 1 and rules.restart != NEVER:
+            test = state.each[TEST * LANES : (TEST + 1) * LANES]
+            if rules.restart == EVERY:
+                for lane in range(LANES):
+                    test[lane] = 1.0 if (k + 1) % rules.period == 0 else 0.0
+            elif rules.restart == ON_GRADIENT:
+                slope_along_step(state, G)
+            else:
+                rise(terms, state, rules.restart, size)
+            restart(state)
+
+        for j in range(d):
+            coordinate = state.workspace[j * ROWS * LANES : (j + 1) * ROWS * LANES]
+            scale = rules.momentum[2, k + 1]
+            shift = rules.momentum[3, k + 1]
+            look_rows(coordinate, state.each, scale, shift, terms.minimiser[j], total)
+
+    return take_step
 
 
 @cache
-def _driver(kind: str, extras: int, recording: int) -> Callable[..., None]:
-    """Make a driver with only the parts that a run needs; the rest is not compiled."""
+def driver(kind: str, extras: int, recording: int) -> Callable[..., None]:
+    """Make a driver for measures, or without ``recording`` for errors at some steps.
+
+    It runs one block and does not hold the GIL. Only the parts that a run needs are compiled.
+    """
     apart = int(kind == APART)
     take_step = step_of(QUADRATIC if kind == APART else kind, extras)
 
@@ -228,10 +271,11 @@ def _driver(kind: str, extras: int, recording: int) -> Callable[..., None]:
         block: int,
     ) -> None:
         d = plan.start.size
-        edges = plan.edges
+        setting = plan.setting
         errors = state.errors
-        ones = np.ones(LANES)
         some = slice(block * LANES, (block + 1) * LANES)
+        bounds = np.ones(2 * LANES)
+        bounds[LANES:] = all_.limit[some]
         begin(state, plan.start, all_.own[:, some], plan.seed, all_.identity[some])
         k = 0 * block  # a zero of the type of a step, which may have 64 bits
         b = 0
@@ -251,16 +295,13 @@ def _driver(kind: str, extras: int, recording: int) -> Callable[..., None]:
                         take_step(state, terms, rules, k + u, errors[u * LANES :])
 
                 if recording == 1:
-                    for u in range(count):
-                        b += k + u + 1 > edges[b + 1]
-                        rows = errors[u * LANES :]
-                        record(rows, ones, all_.limit[some], k + u + 1, b, records)
+                    b = record_chunk(errors, bounds, k, count, b, setting.edges, records)
                     running = _retire_certain(state, terms.minimiser, plan.rest, records)
 
                 k += count
 
                 # Separate coordinates have no look-ahead until it is needed.
-                look = recording == 1 and plan.with_sup and 2 * k > edges[-1]
+                look = recording == 1 and setting.samples > 0 and 2 * k > setting.edges[-1]
                 if apart == 1 and (look or k == visits[v]):
                     for j in range(d):
                         coordinate = state.workspace[j * ROWS * LANES : (j + 1) * ROWS * LANES]
@@ -286,11 +327,3 @@ def kind_of(terms: Any, rules: StepRules) -> tuple[str, int]:
     single = rules.batch == 1 and terms.slopes.shape[0] == 0
     apart = terms.shared and single and rules.steady and extras == 0
     return (APART if apart else QUADRATIC), extras
-
-
-def driver_for(terms: Any, rules: StepRules, *, recording: bool) -> Callable[..., None]:
-    """Choose the driver of a sum under rules: for measures, or for errors at some steps.
-
-    It runs one block and does not hold the GIL.
-    """
-    return _driver(*kind_of(terms, rules), int(recording))

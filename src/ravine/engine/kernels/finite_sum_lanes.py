@@ -7,19 +7,28 @@ matrix). For a linear model it is x itself, and its gradients are in ``linear_mo
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ravine.engine.draws.index_sampling import LANES, TOGETHER, draw_batch, new_draws, seed_lanes
-from ravine.engine.draws.normals import cosine, radius, sine
-from ravine.engine.draws.random import NOISE, advance, output, stream
-from ravine.engine.kernels.blocks import paged
+from ravine.engine.draws.index_sampling import seed_lanes
+from ravine.engine.draws.random import (
+    LANES,
+    NOISE,
+    Identities,
+    Words,
+    advance,
+    cosine,
+    fill_streams,
+    output,
+    radius,
+    sine,
+)
 from ravine.engine.kernels.compiled import inner
 from ravine.engine.kernels.step import descend, look_ahead
-from ravine.engine.restart import EVERY, NEVER, ON_GRADIENT, ON_SAMPLED
+from ravine.engine.measures import Floats
+from ravine.engine.restart import ON_SAMPLED
 
 Y, G, SLOPE, MID = range(2, 6)
 ROWS = 6
@@ -32,9 +41,6 @@ CHUNK = 16
 """Steps of quadratics between two checks of the measures; a multiple of ``TOGETHER``."""
 ALPHA, BETA, GAMMA, TEST = range(4)
 """Rows of ``FiniteSumBlock.each``."""
-
-Floats = npt.NDArray[np.floating[Any]]
-Words = npt.NDArray[np.uint32]
 
 
 class FiniteSumTerms(NamedTuple):
@@ -79,35 +85,9 @@ class FiniteSumBlock(NamedTuple):
     errors: Floats  # one row per step of a chunk
 
 
-def new_block(
-    d: int, rules: StepRules, dtype: npt.DTypeLike, sizes: tuple[int, int, int] = (0, 0, 0)
-) -> FiniteSumBlock:
-    """Allocate a block; ``sizes`` are those of what linear models need."""
-    noisy = d if rules.sigma > 0.0 else 0
-    words, order, picks = new_draws(rules.sampling, rules.terms, rules.batch)
-    return FiniteSumBlock(
-        paged(d * ROWS * LANES, dtype),
-        paged(4 * LANES, rules.momentum.dtype),
-        words,
-        order,
-        picks,
-        paged(TOGETHER * LANES, np.uint32),
-        paged(4 * noisy * LANES, np.uint32),
-        paged(2 * noisy * LANES, np.float32),
-        paged(sizes[0] * LANES, dtype),
-        np.zeros(sizes[1]),
-        paged(sizes[2] * LANES, dtype),
-        paged(CHUNK * LANES, rules.momentum.dtype),
-    )
-
-
 @inner
 def begin(
-    state: FiniteSumBlock,
-    start: Floats,
-    own: Floats,
-    seed: np.uint64,
-    identity: npt.NDArray[np.uint64],
+    state: FiniteSumBlock, start: Floats, own: Floats, seed: np.uint64, identity: Identities
 ) -> None:
     """Start all lanes at ``start`` (d,), with parameters [3, lanes] and identities of streams."""
     for j in range(start.size):
@@ -123,12 +103,7 @@ def begin(
         state.picks[entry] = np.uint32(0)
 
     seed_lanes(seed, identity, state.words, state.order)
-    for j in range(state.noise_words.size // (4 * LANES)):
-        words = state.noise_words[4 * j * LANES : 4 * (j + 1) * LANES]
-        for lane in range(LANES):
-            s0, s1, s2, s3 = stream(seed, identity[lane], np.uint32(j), NOISE)
-            words[lane], words[LANES + lane] = s0, s1
-            words[2 * LANES + lane], words[3 * LANES + lane] = s2, s3
+    fill_streams(seed, identity, False, NOISE, state.noise_words)
 
 
 @inner
@@ -294,46 +269,3 @@ def descend_rows(coordinate: Floats, each: Floats, scale: float, shift: float) -
         coordinate[lane] = ahead
         coordinate[LANES + lane] = x
         coordinate[MID * LANES + lane] = 0.5 * (ahead + x)
-
-
-def new_step(gradient: Callable[..., None], rise: Callable[..., None], extras: int) -> Any:
-    """Make a function that takes a step of all lanes of a block.
-
-    ``gradient(terms, state, size)`` and ``rise(terms, state, kind, size)`` belong to one kind of
-    terms. Noise and restarts, the ``extras``, are compiled only if needed.
-    """
-
-    @inner
-    def take_step(
-        state: FiniteSumBlock, terms: Any, rules: StepRules, k: int, total: Floats
-    ) -> None:
-        d = state.workspace.size // (ROWS * LANES)
-        size = draw_batch(
-            rules.sampling, rules.terms, k, state.words, state.order, state.picks
-        )  # fmt: skip
-        gradient(terms, state, size)
-        if extras == 1 and rules.sigma > 0.0:
-            add_noise(state, k, rules.sigma)
-
-        for j in range(d):
-            coordinate = state.workspace[j * ROWS * LANES : (j + 1) * ROWS * LANES]
-            descend_rows(coordinate, state.each, rules.momentum[0, k], rules.momentum[1, k])
-
-        if extras == 1 and rules.restart != NEVER:
-            test = state.each[TEST * LANES : (TEST + 1) * LANES]
-            if rules.restart == EVERY:
-                for lane in range(LANES):
-                    test[lane] = 1.0 if (k + 1) % rules.period == 0 else 0.0
-            elif rules.restart == ON_GRADIENT:
-                slope_along_step(state, G)
-            else:
-                rise(terms, state, rules.restart, size)
-            restart(state)
-
-        for j in range(d):
-            coordinate = state.workspace[j * ROWS * LANES : (j + 1) * ROWS * LANES]
-            scale = rules.momentum[2, k + 1]
-            shift = rules.momentum[3, k + 1]
-            look_rows(coordinate, state.each, scale, shift, terms.minimiser[j], total)
-
-    return take_step

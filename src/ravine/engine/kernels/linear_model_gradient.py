@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ravine.arguments import FloatArray
-from ravine.engine.draws.index_sampling import LANES
+from ravine.engine.draws.random import LANES
 from ravine.engine.kernels.compiled import inner
-from ravine.engine.kernels.finite_sum_lanes import ROWS, TEST, FiniteSumBlock, Floats, G, Y
-from ravine.engine.measures import Integers
+from ravine.engine.kernels.finite_sum_lanes import ROWS, TEST, FiniteSumBlock, G, Y
+from ravine.engine.measures import Floats, Integers
 from ravine.engine.restart import ON_SAMPLED
 from ravine.problems.losses import LOGISTIC, MULTINOMIAL, SQUARED
 
@@ -151,15 +151,11 @@ def sigmoid(scores: Floats) -> None:
 
 
 @inner
-def score(
-    X: FloatArray,
-    first: int,
-    y: Floats,
-    scores: Floats,
-    features: tuple[int, ...],
-    classes: tuple[int, ...],
-) -> None:
+def score(data: LinearModelData, first: int, y: Floats, scores: Floats) -> None:
     """Write x_rᵀ W of the rows r = first, ..., first + 3 to ``scores``."""
+    X = data.X
+    features = data.features
+    classes = data.classes
     wide = len(classes) * LANES
     x0 = X[first]
     x1 = X[first + 1]
@@ -184,17 +180,11 @@ def score(
 
 
 @inner
-def collect(
-    X: FloatArray,
-    first: int,
-    scores: Floats,
-    g: Floats,
-    features: tuple[int, ...],
-    classes: tuple[int, ...],
-) -> None:
+def collect(data: LinearModelData, first: int, scores: Floats, g: Floats) -> None:
     """Add the slopes of four rows, in ``scores``, to the gradient of every weight."""
-    wide = len(classes) * LANES
-    for j in range(len(features)):
+    X = data.X
+    wide = len(data.classes) * LANES
+    for j in range(len(data.features)):
         a0 = X[first, j]
         a1 = X[first + 1, j]
         a2 = X[first + 2, j]
@@ -209,7 +199,6 @@ def collect(
 @inner
 def whole_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> None:
     """Write the gradient of the whole objective at y to its row."""
-    features = data.features
     classes = data.classes
     scores = state.scores
     all_weights = data.minimiser.size * LANES
@@ -222,7 +211,7 @@ def whole_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> N
             g[j * LANES + p] = data.l2 * row[p]
 
     for first in range(0, data.X.shape[0], FOUR):
-        score(data.X, first, y, scores, features, classes)
+        score(data, first, y, scores)
         if data.loss == MULTINOMIAL:
             softmax(scores, classes)
         elif data.loss == LOGISTIC:
@@ -237,7 +226,7 @@ def whole_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> N
                 for p in range(LANES):
                     row[p] = weight * (row[p] - hit)
 
-        collect(data.X, first, scores, g, features, classes)
+        collect(data, first, scores, g)
 
     for j in range(data.minimiser.size):
         row = state.workspace[(j * ROWS + G) * LANES : (j * ROWS + G + 1) * LANES]
@@ -247,12 +236,7 @@ def whole_gradient(data: LinearModelData, state: FiniteSumBlock, size: int) -> N
 
 @inner
 def visit_rows(
-    data: LinearModelData,
-    first: int,
-    last: int,
-    own: FloatArray,
-    scores: Floats,
-    slopes: FloatArray,
+    data: LinearModelData, first: int, last: int, own: Floats, scores: Floats, slopes: Floats
 ) -> float:
     """Return the sum of the losses of rows at the weights ``own`` of one lane, output by output.
 

@@ -14,14 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.engine.draws.normals import cosine, radius, sine
-from ravine.engine.draws.random import advance, output
+from ravine.engine.draws.random import LANES, Words, advance, cosine, output, radius, sine
 from ravine.engine.kernels.compiled import compiled, inner
 from ravine.engine.kernels.step import modal_coefficients, modal_step
-from ravine.engine.measures import Integers, Records, record
+from ravine.engine.measures import Floats, Records, Setting, record_chunk
 
-LANES = 128
-"""Trajectories in a block."""
 CHUNK = 32
 """Consecutive steps of one coordinate."""
 
@@ -30,29 +27,20 @@ SECOND = 2 * LANES
 """First row of a second coordinate, in its coefficients and in its state."""
 _R0, _R2, SCALE = 4 * LANES, 5 * LANES, 6 * LANES  # rows after the four of normals
 
-BETA, GAMMA, FACTOR, LIMIT = LANES, 2 * LANES, 3 * LANES, 4 * LANES
-"""First rows of a lane's own values, after that of alpha."""
+BETA, GAMMA, FACTOR = LANES, 2 * LANES, 3 * LANES
+"""First rows of a lane's own values, after that of alpha; the limit is the last."""
 
 _SUP_SAMPLES = 64  # maximum number of steps of the floor window at which the sup-norm is computed
-_EIGHT = 8  # steps that are recorded together if they are in one bin
 
-Floats = npt.NDArray[np.floating[Any]]
 Singles = npt.NDArray[np.float32]
-Words = npt.NDArray[np.uint32]
 
 
 class QuadraticPlan(NamedTuple):
-    """Values shared by all trajectories of a tile.
+    """Values shared by all trajectories of a sweep."""
 
-    With shared noise or none, a coordinate of zeros makes their number even.
-    """
-
-    d: int  # without the padding coordinate
     eigenvalues: Floats  # (d,)
     start: Floats  # (d,) x_0 - x* in the eigenbasis
-    noisy: bool
-    edges: Integers
-    tiny: float  # squared error below which a noise-free lane counts as zero
+    setting: Setting  # of the measures
     least: float  # error of a coordinate below which it counts as zero in a noise-free lane
     eigenvectors: FloatArray  # (d, d), or (0, 0) without sup-norm
 
@@ -93,69 +81,80 @@ def four_draws(states: Words, words: Words, noise: Singles) -> None:
         noise[3 * LANES + p] = noise[_R2 + p] * sine(words[3 * LANES + p])
 
 
-@inner
-def chunk_independent(
-    x: Floats,
-    coefficients: Floats,
-    states: Words,
-    words: Words,
-    noise: Singles,
-    all_squares: Floats,
-) -> None:
-    """Take a chunk of steps in one coordinate, four at a time, each lane with its own noise."""
-    for j in range(0, CHUNK, 4):
-        four_draws(states, words, noise)
-        squares = all_squares[j * LANES : (j + 4) * LANES]
-        for p in range(LANES):
-            c1 = coefficients[_C1 + p]
-            c2 = coefficients[_C2 + p]
-            g = coefficients[G + p]
-            newest = x[p]
-            before = x[LANES + p]
-            for u in range(4):
-                ahead = modal_step(newest, before, c1, c2, noise[u * LANES + p])
-                before, newest = newest, ahead
-                y = newest - g * before
-                squares[u * LANES + p] += y * y
-            x[p] = newest
-            x[LANES + p] = before
+def _new_chunk(own: int) -> Any:
+    """Make a function that takes a chunk of steps in one coordinate, four at a time.
 
-
-@inner
-def draw_shared(d: int, states: Words, words: Words, noise: Singles, shared: Singles) -> None:
-    """Draw a chunk of shared noise, one row of steps per coordinate.
-
-    Here the coordinates are the lanes. A padding coordinate for odd ``d`` has no noise.
+    Each lane draws its ``own`` noise, or all lanes use the same noise, drawn before.
     """
-    for group in range(shared.size // (CHUNK * LANES)):
-        streams = states[4 * group * LANES : 4 * (group + 1) * LANES]
-        rows = shared[group * CHUNK * LANES : (group + 1) * CHUNK * LANES]
-        for j in range(0, CHUNK, 4):
-            four_draws(streams, words, noise)
-            for p in range(LANES):
-                for step in range(4):
-                    rows[p * CHUNK + j + step] = noise[step * LANES + p]
+    row, lane = (LANES, 1) if own == 1 else (1, 0)
 
-    for step in range(CHUNK * (d % 2)):
-        shared[d * CHUNK + step] = np.float32(0.0)
+    @inner
+    def chunk(
+        x: Floats,
+        coefficients: Floats,
+        states: Words,
+        words: Words,
+        noise: Singles,
+        all_squares: Floats,
+    ) -> None:
+        for j in range(0, CHUNK, 4):
+            z = noise
+            if own == 1:
+                four_draws(states, words, noise)
+            else:
+                z = noise[j:]
+            squares = all_squares[j * LANES : (j + 4) * LANES]
+            for p in range(LANES):
+                c1 = coefficients[_C1 + p]
+                c2 = coefficients[_C2 + p]
+                g = coefficients[G + p]
+                newest = x[p]
+                before = x[LANES + p]
+                for u in range(4):
+                    ahead = modal_step(newest, before, c1, c2, z[u * row + p * lane])
+                    before, newest = newest, ahead
+                    y = newest - g * before
+                    squares[u * LANES + p] += y * y
+                x[p] = newest
+                x[LANES + p] = before
+
+    return chunk
+
+
+chunk_independent, chunk_last = _new_chunk(1), _new_chunk(0)
+
+
+@compiled
+def draw_shared(states: Words, words: Words, noise: Singles, stride: int, shared: Singles) -> None:
+    """Draw shared noise, ``stride`` numbers per chunk, for as many chunks as fit.
+
+    A chunk has one row of steps per coordinate. Here the coordinates are the lanes.
+    """
+    for at in range(0, shared.size, stride):
+        for group in range(stride // (CHUNK * LANES)):
+            streams = states[4 * group * LANES : 4 * (group + 1) * LANES]
+            rows = shared[at + group * CHUNK * LANES : at + (group + 1) * CHUNK * LANES]
+            for j in range(0, CHUNK, 4):
+                four_draws(streams, words, noise)
+                for p in range(LANES):
+                    for step in range(4):
+                        rows[p * CHUNK + j + step] = noise[step * LANES + p]
 
 
 @inner
-def chunk_shared(
-    x: Floats, coefficients: Floats, look: Floats, shared: Singles, all_squares: Floats
-) -> None:
+def chunk_pair(x: Floats, coefficients: Floats, shared: Singles, state: QuadraticBlock) -> None:
     """Take a chunk of steps in two coordinates, four at a time, all lanes with the same noise.
 
     The sums of squares, which fill the L1 cache, are then read and written half as often.
     """
     for j in range(0, CHUNK, 4):
-        squares = all_squares[j * LANES : (j + 4) * LANES]
+        squares = state.squares[j * LANES : (j + 4) * LANES]
         first = shared[j:]
         second = shared[CHUNK + j :]
         for p in range(LANES):
             c1 = coefficients[_C1 + p]
             c2 = coefficients[_C2 + p]
-            g = look[p]
+            g = state.row[G + p]
             d1 = coefficients[SECOND + _C1 + p]
             d2 = coefficients[SECOND + _C2 + p]
             newest = x[p]
@@ -243,71 +242,17 @@ def add_largest(
 
 
 @inner
-def record_eight(
-    squares: Floats, factor: FloatArray, limit: FloatArray, k: int, b: int, records: Records
-) -> None:
-    """Add the squared errors of the steps k, ..., k + 7 to bin ``b``.
-
-    The same sums in the same order as eight calls of ``record``. One check decides whether any of
-    them is beyond the limit; only then is it located. Comparing every error also keeps the compiler
-    from fusing a product with its sum, which would change the last digit.
-    """
-    bin_sum = records.bins[b]
-    diverged_at = records.diverged_at
-    beyond = 0
-    for p in range(LANES):
-        weight = factor[p]
-        bound = limit[p]
-        total = bin_sum[p]
-        within = True
-        for u in range(_EIGHT):
-            error = weight * squares[u * LANES + p]
-            total += error
-            records.latest[p] = error
-            # Written so that a NaN counts as beyond the limit too.
-            within = within & (error <= bound)
-        bin_sum[p] = total
-        beyond += 0 if within else 1
-
-    for j in range(_EIGHT if beyond > 0 else 0):
-        for p in range(LANES):
-            outside = not (factor[p] * squares[j * LANES + p] <= limit[p])
-            diverged_at[p] = k + j if outside and diverged_at[p] == 0 else diverged_at[p]
-
-
-@inner
-def record_chunk(k: int, edges: Integers, b: int, state: QuadraticBlock, records: Records) -> int:
-    """Record the steps k + 1, k + 2, ... of a chunk from bin ``b`` on; return the last bin.
-
-    Wide bins take eight steps at a time.
-    """
-    factor = state.own[FACTOR:]
-    limit = state.own[LIMIT:]
-    count = min(CHUNK, edges[-1] - k)
-    j = 0
-    while j < count:
-        b += k + j + 1 > edges[b + 1]
-        newest = state.squares[j * LANES :]
-        if k + j + _EIGHT <= edges[b + 1]:
-            record_eight(newest, factor, limit, k + j + 1, b, records)
-            j += _EIGHT
-        else:
-            record(newest, factor, limit, k + j + 1, b, records)
-            j += 1
-
-    return b
-
-
-@inner
 def retire_certain(plan: QuadraticPlan, state: QuadraticBlock, records: Records) -> int:
     """Stop lanes with a certain outcome at zero; return how many still run.
 
     There they cost nothing: no infinities and no subnormal numbers.
     """
     own = state.own
+    setting = plan.setting
     running = LANES
     for p in range(LANES):
-        if records.diverged_at[p] == 0 and (plan.noisy or records.latest[p] >= plan.tiny):
+        vanished = not setting.noisy and records.latest[p] < setting.tiny
+        if records.diverged_at[p] == 0 and not vanished:
             continue
 
         running -= 1
@@ -339,11 +284,11 @@ def driver(independent: int, with_sup: int) -> Callable[..., None]:
     ) -> None:
         own = state.own
         x = state.x
-        row = state.row
         modal = state.modal
         squares = state.squares
+        setting = plan.setting
         d = plan.start.size
-        steps = plan.edges[-1]
+        steps = setting.edges[-1]
         b = 0
         k = 0
         running = LANES
@@ -356,35 +301,33 @@ def driver(independent: int, with_sup: int) -> Callable[..., None]:
                 squares[entry] = 0.0
             if independent == 1:
                 for i in range(d):
-                    both = x[2 * i * LANES : 2 * (i + 1) * LANES]
                     streams = state.states[4 * i * LANES : 4 * (i + 1) * LANES]
-                    modal_row(plan.eigenvalues[i], own, row)
-                    chunk_independent(both, row, streams, state.words, state.noise, squares)
+                    modal_row(plan.eigenvalues[i], own, state.row)
+                    both = x[2 * i * LANES : 2 * (i + 1) * LANES]
+                    chunk_independent(both, state.row, streams, state.words, state.noise, squares)
             else:
-                if stride == 0 and plan.noisy:
-                    draw_shared(plan.d, state.states, state.words, state.noise, shared)
+                if stride == 0 and setting.noisy:
+                    draw_shared(state.states, state.words, state.noise, shared.size, shared)
                 drawn = shared[k // CHUNK * stride :]
                 for i in range(0, d, 2):
-                    four = x[2 * i * LANES : 2 * (i + 2) * LANES]
-                    rows = modal[2 * i * LANES : 2 * (i + 2) * LANES]
-                    chunk_shared(four, rows, row[G:], drawn[i * CHUNK :], squares)
-                    if not plan.noisy:
-                        put_to_rest(four, rows, plan.least)
-                        put_to_rest(four[SECOND:], rows[SECOND:], plan.least)
+                    here = x[2 * i * LANES :]
+                    rows = modal[2 * i * LANES :]
+                    if i + 1 < d:
+                        chunk_pair(here, rows, drawn[i * CHUNK :], state)
+                    else:
+                        modal_row(plan.eigenvalues[i], own, state.row)
+                        its = drawn[i * CHUNK :]
+                        chunk_last(here, state.row, state.states, state.words, its, squares)
+                    if not setting.noisy:
+                        put_to_rest(here, rows, plan.least)
+                        if i + 1 < d:
+                            put_to_rest(here[SECOND:], rows[SECOND:], plan.least)
 
-            b = record_chunk(k, plan.edges, b, state, records)
+            count = min(CHUNK, steps - k)
+            b = record_chunk(squares, own[FACTOR:], k, count, b, setting.edges, records)
             k += CHUNK
             running = retire_certain(plan, state, records)
             if with_sup == 1 and running > 0 and takes_sup_norm(k, steps):
-                add_largest(plan.eigenvectors, x, row[G:], own, state.y, records.sup)
+                add_largest(plan.eigenvectors, x, state.row[G:], own, state.y, records.sup)
 
     return run_block
-
-
-@compiled
-def draw_chunks(
-    d: int, states: Words, words: Words, noise: Singles, stride: int, shared: Singles
-) -> None:
-    """Draw shared noise, ``stride`` numbers per chunk, for as many chunks as fit."""
-    for at in range(0, shared.size, stride):
-        draw_shared(d, states, words, noise, shared[at : at + stride])

@@ -15,33 +15,33 @@ noise is treated as shared noise of zeros in units of one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, in_words
-from ravine.engine.draws.random import NOISE, fill_streams
+from ravine.engine.draws.random import LANES, NOISE, Identities, fill_streams
 from ravine.engine.kernels.blocks import padded, paged, run_blocks
 from ravine.engine.kernels.quadratic_driver import (
     CHUNK,
-    LANES,
     SCALE,
     G,
     QuadraticBlock,
     QuadraticPlan,
     Singles,
-    draw_chunks,
+    draw_shared,
     driver,
     takes_sup_norm,
 )
 from ravine.engine.measures import (
     Integers,
     Records,
-    Setting,
-    bin_edges,
     divergence_limit,
     fields_of,
+    new_setting,
     vanished,
 )
 from ravine.engine.spec import Spec
@@ -60,16 +60,12 @@ repeat."""
 
 
 class QuadraticTrajectories(NamedTuple):
-    """Values that differ between trajectories; (n,) in whole blocks."""
+    """Values that differ between trajectories, in whole blocks."""
 
-    alpha: FloatArray
-    beta: FloatArray
-    gamma: FloatArray
-    factor: FloatArray  # ((1 + gamma) unit)², from recorded squares to squared errors
-    limit: FloatArray  # squared error beyond which a lane has diverged
+    own: FloatArray  # (5, n), see ``QuadraticBlock``
     g: FloatArray  # gamma / (1 + gamma)
     unit: FloatArray  # unit of the state
-    stream: npt.NDArray[np.uint64]  # identity that selects its noise
+    stream: Identities  # identity that selects its noise
 
 
 def noise_mode(spec: Spec) -> int:
@@ -81,55 +77,52 @@ def noise_mode(spec: Spec) -> int:
 
 
 def run_tile(spec: Spec, first: int, last: int) -> dict[str, FloatArray]:
-    """Run the pixels first..last-1 of a sweep over a quadratic; see ``kernels.table``."""
+    """Run the pixels first..last-1 of a sweep over a quadratic; see ``engine.device``."""
     mode = noise_mode(spec)
-    plan, setting = new_plan(spec, mode)
-    pixels = np.arange(first, last)
+    plan = new_plan(spec, mode)
     # A block shares its noise, so with shared noise a block contains pixels of one repeat.
-    rows = spec.repeats if mode == SHARED else 1
-    if mode != SHARED:
-        pixels = np.repeat(pixels, spec.repeats)
-
-    fill = padded(len(pixels), LANES)
-    repeat = np.arange(len(pixels)) % spec.repeats
-    lanes = new_trajectories(spec, plan, pixels[fill], repeat[fill])
+    rows, inside = (spec.repeats, 1) if mode == SHARED else (1, spec.repeats)
+    count = (last - first) * inside
+    fill = padded(count, LANES)
+    lanes = new_trajectories(spec, plan, first + fill // inside, fill % inside)
     blocks = len(fill) // LANES
-    plan = _with_even_dimension(plan) if mode != INDEPENDENT else plan
-    noise = _SharedNoise(spec, plan, rows) if mode == SHARED else None
     drive = driver(int(mode == INDEPENDENT), int(plan.eigenvectors.size > 0))
+    seed = np.uint64(spec.seed)
     sigma = np.sqrt(spec.sigma2)
+    d = plan.start.size
+    chunks = -(-spec.steps // CHUNK)
+    drawn: list[Singles] = []
+    if mode == SHARED and 4 * rows * chunks * CHUNK * -(-d // LANES) * LANES <= _MOST_NOISE:
+        drawn = [next(shared_noise(spec.seed, row << 32, d, chunks)) for row in range(rows)]
 
     def run_block(state: QuadraticBlock, records: Records, number: int) -> None:
         row, block = divmod(number, blocks)
         some = slice(block * LANES, (block + 1) * LANES)
-        state.own.reshape(5, LANES)[...] = [each[some] for each in lanes[:5]]
+        state.own.reshape(5, LANES)[...] = lanes.own[:, some]
         state.row[G:] = lanes.g[some]
         state.x.reshape(-1, 2, LANES)[...] = (plan.start[:, None] / lanes.unit[some])[:, None]
         shared, stride = state.shared, 0
-        if noise is not None:
-            shared, stride = noise.of_repeat(row, state)
+        if drawn:
+            shared, stride = drawn[row].ravel(), drawn[row][0].size
+        elif mode == SHARED:
+            state.noise[SCALE:] = 1.0
+            all_lanes = np.full(LANES, row << 32, np.uint64)
+            fill_streams(seed, all_lanes, True, NOISE, state.states)
         elif mode == INDEPENDENT:
-            state.noise[SCALE:] = -lanes.alpha[some] * sigma
-            fill_streams(np.uint64(spec.seed), lanes.stream[some], False, NOISE, state.states)
+            state.noise[SCALE:] = -lanes.own[0, some] * sigma
+            fill_streams(seed, lanes.stream[some], False, NOISE, state.states)
 
         drive(plan, state, shared, stride, records)
-        if not plan.noisy:
-            records.latest[records.latest < plan.tiny] = 0.0
+        if mode == NO_NOISE:
+            records.latest[records.latest < plan.setting.tiny] = 0.0
 
-    out = run_blocks(setting, rows * blocks, LANES, lambda: _new_block(plan, mode), run_block)
-    kept = out.reshape(rows, len(fill), -1)[:, : len(pixels)]
+    new_state = partial(new_block, plan, mode)
+    out = run_blocks(plan.setting, rows * blocks, LANES, new_state, run_block)
+    kept = out.reshape(rows, len(fill), -1)[:, :count]
     return fields_of(kept.transpose(1, 0, 2) if mode == SHARED else kept, spec.repeats)
 
 
-def _with_even_dimension(plan: QuadraticPlan) -> QuadraticPlan:
-    """Pad an odd number of coordinates with one that stays at zero: they are processed in pairs."""
-    more = (0, plan.d % 2)
-    return plan._replace(
-        eigenvalues=np.pad(plan.eigenvalues, more), start=np.pad(plan.start, more)
-    )  # fmt: skip
-
-
-def _new_block(plan: QuadraticPlan, mode: int) -> QuadraticBlock:
+def new_block(plan: QuadraticPlan, mode: int) -> QuadraticBlock:
     """Allocate a block."""
     d = plan.start.size
     kind = plan.start.dtype
@@ -152,36 +145,26 @@ def _new_block(plan: QuadraticPlan, mode: int) -> QuadraticBlock:
     )
 
 
-class _SharedNoise:
-    """The noise that all trajectories of a repeat share, drawn once if it is not too large."""
+def shared_noise(seed: int, identity: int, d: int, chunks: int) -> Iterator[Singles]:
+    """Draw the noise that all lanes share, ``chunks`` of ``CHUNK`` steps at a time, without end.
 
-    def __init__(self, spec: Spec, plan: QuadraticPlan, repeats: int) -> None:
-        self._seed = np.uint64(spec.seed)
-        self._stride = -(-plan.d // LANES) * LANES * CHUNK
-        self._kept: list[Singles] = []
-        size = -(-spec.steps // CHUNK) * self._stride
-        if 4 * size * repeats > _MOST_NOISE:
-            return
+    Yields arrays (chunks, coordinates, CHUNK); d is rounded up to a multiple of ``LANES``.
+    """
+    width = -(-d // LANES) * LANES
+    states = paged(4 * width, np.uint32)
+    fill_streams(np.uint64(seed), np.full(LANES, identity, np.uint64), True, NOISE, states)
+    words = paged(4 * LANES, np.uint32)
+    scaled = np.ones(7 * LANES, np.float32)
+    while True:
+        drawn = paged(chunks * width * CHUNK, np.float32)
+        draw_shared(states, words, scaled, width * CHUNK, drawn)
+        yield drawn.reshape(chunks, width, CHUNK)
 
-        for repeat in range(repeats):
-            state = _new_block(plan, SHARED)
-            self._begin(repeat, state)
-            drawn: Singles = paged(size, np.float32)
-            draw_chunks(plan.d, state.states, state.words, state.noise, self._stride, drawn)
-            self._kept.append(drawn)
 
-    def of_repeat(self, repeat: int, state: QuadraticBlock) -> tuple[Singles, int]:
-        """The noise of a block, and its numbers per chunk; 0 if it must be drawn."""
-        if self._kept:
-            return self._kept[repeat], self._stride
-
-        self._begin(repeat, state)
-        return state.shared, 0
-
-    def _begin(self, repeat: int, state: QuadraticBlock) -> None:
-        state.noise[SCALE:] = 1.0
-        identity = np.full(LANES, repeat << 32, np.uint64)
-        fill_streams(self._seed, identity, True, NOISE, state.states)
+def normals_of(seed: int, identity: int, d: int, steps: int) -> FloatArray:
+    """Standard normals (steps, d) from the streams of an identity, as every kernel draws them."""
+    chunks = islice(shared_noise(seed, identity, d, 1), -(-steps // CHUNK))
+    return np.concatenate([chunk[0, :d].T.astype(np.float64) for chunk in chunks])[:steps]
 
 
 def check(spec: Spec) -> None:
@@ -196,26 +179,21 @@ def check(spec: Spec) -> None:
         if value is not default:
             raise Refusal(name, "omitted for a quadratic", in_words(value), "remove it")
 
-    if spec.dtype == "float32":
-        _check_single(spec)
-
-
-def _check_single(spec: Spec) -> None:
-    """Refuse a start whose square, in the units of the state, overflows single precision."""
     away = float(np.linalg.norm(spec.start - spec.problem.minimiser))
     moving = spec.alphas[spec.alphas > 0.0]
     if spec.noise == "shared" and spec.sigma2 > 0.0 and moving.size:
         away /= float(moving.min()) * np.sqrt(spec.sigma2)
 
-    if away > _FARTHEST_SINGLE:
+    # The square of the start, in the units of the state, must not overflow.
+    if spec.dtype == "float32" and away > _FARTHEST_SINGLE:
         rule = (
             f"float64 for a start beyond {_FARTHEST_SINGLE:g} (in units of alpha sigma if shared)"
         )
         raise Refusal("dtype", rule, "float32", "leave dtype out")
 
 
-def new_plan(spec: Spec, mode: int) -> tuple[QuadraticPlan, Setting]:
-    """Collect the values that all trajectories and their measures share."""
+def new_plan(spec: Spec, mode: int) -> QuadraticPlan:
+    """Collect the values that all trajectories share."""
     problem = spec.problem
     dtype = np.dtype(spec.dtype)
     start = (problem.eigenvectors.T @ (spec.start - problem.minimiser)).astype(dtype)
@@ -228,25 +206,14 @@ def new_plan(spec: Spec, mode: int) -> tuple[QuadraticPlan, Setting]:
 
     takes = cast("Any", takes_sup_norm).py_func
     chunks = range(CHUNK, spec.steps + 1, CHUNK) if with_sup else ()
-    setting = Setting(
-        edges=bin_edges(spec.steps),
-        start_square=float((start.astype(np.float64) ** 2).sum()),
-        noisy=mode != NO_NOISE,
-        tiny=vanished(dtype),
-        samples=sum(takes(k, spec.steps) for k in chunks),
-    )
-    plan = QuadraticPlan(
-        d=start.size,
+    samples = sum(takes(k, spec.steps) for k in chunks)
+    return QuadraticPlan(
         eigenvalues=problem.eigenvalues.astype(dtype),
         start=start,
-        noisy=setting.noisy,
-        edges=setting.edges,
-        tiny=setting.tiny,
+        setting=new_setting(spec.steps, start, mode != NO_NOISE, vanished(dtype), samples),
         least=least,
         eigenvectors=np.ascontiguousarray(problem.eigenvectors) if with_sup else np.empty((0, 0)),
     )
-
-    return plan, setting
 
 
 def new_trajectories(
@@ -266,13 +233,11 @@ def new_trajectories(
         still = (1e-12 if single else 1e-20) * distance if distance > 0.0 else 1e-100
         unit = np.where(alpha > 0.0, -alpha * sigma, still)
 
+    factor = (ahead * unit) ** 2
+    limit = divergence_limit(distance + alpha * sigma * np.sqrt(spec.problem.dimension))
     return QuadraticTrajectories(
-        alpha=alpha,
-        beta=beta,
-        gamma=gamma,
-        factor=(ahead * unit) ** 2,
-        limit=divergence_limit(distance + alpha * sigma * np.sqrt(spec.problem.dimension)),
+        own=np.stack([alpha, beta, gamma, factor, limit]),
         g=gamma / ahead,
         unit=unit,
-        stream=pixels.astype(np.uint64) | (repeats.astype(np.uint64) << np.uint64(32)),
+        stream=spec.identities(pixels, repeats),
     )

@@ -12,7 +12,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from math import prod
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -60,28 +60,15 @@ class Header:
         """A digest of the sweep and its tiles, which links records to their store."""
         return _digest(json.dumps([self.shape, self.chunk, self.made_with]).encode())
 
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """Tiles along each axis."""
-        return tuple(-(-n // c) for n, c in zip(self.shape, self.chunk, strict=True))
-
-    @property
-    def total(self) -> int:
-        """Number of tiles."""
-        return prod(self.counts)
-
-    def place(self, number: int) -> tuple[int, ...]:
-        """Position of the tile of this number along each axis."""
-        return tuple(int(i) for i in np.unravel_index(number, self.counts))
-
-    def box(self, number: int) -> tuple[slice, ...]:
-        """The pixels of a tile along each axis; the last tile of an axis may have fewer."""
-        along = zip(self.place(number), self.chunk, self.shape, strict=True)
-        return tuple(slice(i * c, min((i + 1) * c, n)) for i, c, n in along)
+    @cached_property
+    def boxes(self) -> list[tuple[slice, ...]]:
+        """The pixels of each tile along each axis; the last tile of an axis may have fewer."""
+        axes = zip(self.shape, self.chunk, strict=True)
+        return list(product(*([slice(i, min(i + c, n)) for i in range(0, n, c)] for n, c in axes)))
 
     def tile(self, number: int) -> Tile:
         """The first pixel of a tile and the one after its last, in C order."""
-        box = self.box(number)
+        box = self.boxes[number]
         first = np.ravel_multi_index([side.start for side in box], self.shape)
         last = np.ravel_multi_index([side.stop - 1 for side in box], self.shape)
         return int(first), int(last) + 1
@@ -94,7 +81,8 @@ class Header:
 
     def chunk_name(self, variable: str, number: int) -> str:
         """Path of a tile's chunk of a variable."""
-        return "/".join((variable, "c", *map(str, self.place(number))))
+        along = zip(self.boxes[number], self.chunk, strict=True)
+        return "/".join((variable, "c", *(str(side.start // c) for side, c in along)))
 
     def record(self, store: Path, number: int) -> bytes:
         """The expected record of a tile, given its chunks."""

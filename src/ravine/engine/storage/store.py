@@ -92,11 +92,16 @@ class TileStore:
     """The store of a sweep, to which finished tiles are written."""
 
     def __init__(self, path: Path, header: Header) -> None:
+        import zarr
+
         self.path = path
-        self.total = header.total
+        self.total = len(header.boxes)
         self._header = header
         self._numbers = {header.tile(number): number for number in range(self.total)}
-        self._arrays: dict[str, Any] = {}
+        # Otherwise a chunk with only the fill value would not be written.
+        with zarr.config.set({"array.write_empty_chunks": True}):
+            group: Any = zarr.open_group(path, mode="r+", zarr_format=3)
+            self._arrays = {name: group[name] for name in header.variables}
 
     def missing(self) -> list[Tile]:
         """Tiles that are missing or damaged."""
@@ -109,13 +114,13 @@ class TileStore:
     def keep(self, tile: Tile, part: Part) -> None:
         """Write a finished tile: its variables, then its record."""
         number = self._numbers[tile]
-        box = self._header.box(number)
+        box = self._header.boxes[number]
         for variable in self._header.variables:
             # Zarr would read a damaged chunk before writing a part of it.
             chunk = self.path / self._header.chunk_name(variable, number)
             chunk.unlink(missing_ok=True)
             values = part[variable].astype(variable_dtype(variable), copy=False)
-            self._array(variable)[box] = values.reshape([side.stop - side.start for side in box])
+            self._arrays[variable][box] = values.reshape([side.stop - side.start for side in box])
             with chunk.open("rb") as stream:
                 os.fsync(stream.fileno())
 
@@ -125,16 +130,6 @@ class TileStore:
     def dataset(self) -> xr.Dataset:
         """Open the dataset of the sweep; values are read when they are used."""
         return _opened(self.path)
-
-    def _array(self, name: str) -> Any:
-        import zarr
-
-        if name not in self._arrays:
-            # Otherwise a chunk with only the fill value would not be written.
-            with zarr.config.set({"array.write_empty_chunks": True}):
-                self._arrays[name] = zarr.open_array(self.path / name, mode="r+", zarr_format=3)
-
-        return self._arrays[name]
 
 
 def store_status(path: str | os.PathLike[str]) -> StoreStatus:
@@ -147,12 +142,14 @@ def store_status(path: str | os.PathLike[str]) -> StoreStatus:
     """
     place = Path(path)
     header = read_header(place)
-    recorded = [n for n in range(header.total) if os.path.lexists(place / record_name(n))]
+    recorded = [n for n in range(len(header.boxes)) if os.path.lexists(place / record_name(n))]
     reasons = [header.tile_damage(place, number) for number in recorded]
     damages = [reason for reason in reasons if reason is not None]
     done = len(recorded) - len(damages)
 
-    return StoreStatus(header.total, done, (*header.damages(place), *damages), header.made_with)
+    return StoreStatus(
+        len(header.boxes), done, (*header.damages(place), *damages), header.made_with
+    )
 
 
 def open_store(path: str | os.PathLike[str]) -> tuple[xr.Dataset, npt.NDArray[np.bool_]]:
@@ -178,8 +175,8 @@ def open_store(path: str | os.PathLike[str]) -> tuple[xr.Dataset, npt.NDArray[np
 
     header = read_header(place)
     there = np.zeros(header.shape, dtype=bool)
-    for number in range(header.total):
-        there[header.box(number)] = (place / record_name(number)).exists()
+    for number, box in enumerate(header.boxes):
+        there[box] = (place / record_name(number)).exists()
 
     try:
         return _opened(place).load(), there
@@ -233,11 +230,6 @@ def _write_metadata(path: Path, spec: Spec, header: Header) -> Header:
         (new / name).replace(path / name)
     complete.write(path)
     shutil.rmtree(new)
-    damages = complete.damages(path)
-    if damages:
-        remedy = "run the sweep again, with another path"
-        raise Refusal("store", "writable", f"{path}, where {damages[0]} again", remedy)
-
     return complete
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from ravine import Curvature, Method, Sampling
+from ravine.engine.device import FINITE_SUM, QUADRATIC, STEPWISE, kernel_for
 from ravine.engine.kernels.finite_sum import is_quadratic_sum
-from ravine.engine.kernels.table import KERNELS, kernel_for
 from ravine.engine.run import run
 from ravine.problems import (
     Quadratic,
@@ -21,9 +21,6 @@ LOGISTIC = from_data(X, X[:, 0] + rng.standard_normal(37) > 0, loss="logistic", 
 SOFTMAX = multinomial_logistic(42, 4, 3, 3, l2=0.05, seed=5)
 
 
-QUADRATIC, SUM, ANYTHING = KERNELS
-
-
 def test_the_problem_and_its_sampling_decide_the_kernel(spec):
     squared = from_data(X, X @ np.ones(4), batch_size=10)
     batches = from_data(X, X[:, 0] > 0, loss="logistic", l2=0.1, batch_size=10)
@@ -32,15 +29,15 @@ def test_the_problem_and_its_sampling_decide_the_kernel(spec):
     many = from_data(X, np.arange(37) % 17, loss="multinomial", l2=0.1)
     for problem, sampling, (expected, quadratic) in (
         (Quadratic(np.diag([1.0, 2.0])), None, (QUADRATIC, True)),
-        (counterexample(1, 10, 4), Sampling.CYCLIC, (SUM, True)),
-        (squared, Sampling.IID, (SUM, True)),
-        (SOFTMAX, None, (SUM, False)),
-        (LOGISTIC, None, (SUM, False)),
-        (batches, Sampling.RESHUFFLE, (SUM, False)),
-        (wide, Sampling.IID, (SUM, False)),
-        (wide, None, (SUM, True)),
-        (uncut, Sampling.IID, (SUM, True)),
-        (many, None, (ANYTHING, False)),
+        (counterexample(1, 10, 4), Sampling.CYCLIC, (FINITE_SUM, True)),
+        (squared, Sampling.IID, (FINITE_SUM, True)),
+        (SOFTMAX, None, (FINITE_SUM, False)),
+        (LOGISTIC, None, (FINITE_SUM, False)),
+        (batches, Sampling.RESHUFFLE, (FINITE_SUM, False)),
+        (wide, Sampling.IID, (FINITE_SUM, False)),
+        (wide, None, (FINITE_SUM, True)),
+        (uncut, Sampling.IID, (FINITE_SUM, True)),
+        (many, None, (STEPWISE, False)),
     ):
         plane = spec(problem, sampling=sampling, steps=8, repeats=1)
         kernel = kernel_for(plane)
@@ -58,7 +55,7 @@ def test_a_loss_without_compiled_code_runs_step_by_step(spec, monkeypatch, code)
     plane = spec(LOGISTIC, steps=8, repeats=1)
     compiled = kernel_for(plane).run(plane, 0, 2)["final_error"]
     monkeypatch.setattr(Logistic, "kernel_code", code)
-    assert kernel_for(plane) is ANYTHING
+    assert kernel_for(plane) is STEPWISE
     np.testing.assert_allclose(kernel_for(plane).run(plane, 0, 2)["final_error"], compiled, 1e-10)
 
 
@@ -67,8 +64,8 @@ def test_a_user_s_gradient_can_be_swept(spec):
         lambda x: x + 0.3 * np.sin(x), dimension=1, curvature=Curvature(0.7, 1.3), start=[2.0]
     )
     plane = spec(problem, steps=300, repeats=1)
-    ANYTHING.check(plane)
-    found = ANYTHING.run(plane, 0, 30)
+    STEPWISE.check(plane)
+    found = STEPWISE.run(plane, 0, 30)
     assert found["rate"].shape == (30, 1)
     # At the minimiser the curvature is 1.3: the rate is the radius of its two-by-two block.
     a, b, _ = plane.parameters(8)
@@ -76,4 +73,4 @@ def test_a_user_s_gradient_can_be_swept(spec):
     rho = np.abs(np.linalg.eigvals(np.array(block))).max()
     assert found["rate"][8, 0] == pytest.approx(rho, abs=0.02)
     with pytest.raises(ValueError, match="dtype must be float64 for this problem or method, got"):
-        ANYTHING.check(spec(problem, dtype="float32"))
+        STEPWISE.check(spec(problem, dtype="float32"))
