@@ -134,7 +134,7 @@ def plot_command(store: Path, measure: str | None = None, out: Path = Path("swee
         Picture to write: .png, .svg or .pdf. Default: sweep.png.
     json
     """
-    from ravine.figures.sweep_map import draw_sweep_map, shown_measure
+    from ravine.figures.parameter_map import draw_sweep_map, shown_measure
 
     check_out(out)
     data = _opened(store)

@@ -150,14 +150,14 @@ def draw_plane_figure(view: View) -> Any:
     if view.colour == "regions":
         return plane_figure(plane)
 
-    def under(figure: Any, axes: Any) -> None:
+    def under(axes: Any) -> None:
         from matplotlib.colors import Normalize
 
         values, low, high = quantity_map(view, PIXELS[True])
         mesh = draw_map(axes, *middles(view, PIXELS[True]), values.T, Normalize(low, high))
         quantity = QUANTITIES[view.colour]
         words = quantity.label if quantity.rate else f"log₁₀ {quantity.label}"
-        figure.colorbar(mesh, ax=axes, label=words)
+        axes.figure.colorbar(mesh, ax=axes, label=words)
 
     return plane_figure(plane, under=under)
 

@@ -1,26 +1,38 @@
-"""Negative momentum at the end of a run: how much variance it saves, compared with what."""
+"""Noise floors: momentum amplifies noise, and negative momentum at the end of a run saves some."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from ravine.arguments import FloatArray
+from ravine.curvature import Curvature
 from ravine.engine.kernels.finite_sum import ensemble
 from ravine.engine.schedule import Tail
+from ravine.engine.sweep import sweep
+from ravine.figures import style
 from ravine.figures.noise_plane import stationary_moments
-from ravine.figures.style import BLACK, BLUE, GREEN, METHODS, ORANGE, SKY, finish, panels, styled
-from ravine.methods import Method, nesterov, sgd
-from ravine.problems import worst_case_quadratic
+from ravine.methods import Method, gradient_descent, nesterov, sgd
+from ravine.problems import Quadratic, worst_case_quadratic
 from ravine.theory.blocks import moment_block
-from ravine.theory.noise.moments import stationary_variance
+from ravine.theory.noise.moments import (
+    exact_noise_coefficient,
+    paper_noise_coefficient,
+    stationary_variance,
+)
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+COPIES = 32
+"""Number of directions of curvature mu that run side by side and are averaged."""
+
+CHOSEN = {
+    "nesterov": (nesterov, style.METHODS["nesterov"]),
+    "sgd": (sgd, style.METHODS["sgd"]),
+    "gradient_descent": (gradient_descent, style.METHODS["one-over-L"]),
+}
+"""The parameters of each method for a curvature, and its look."""
 
 Q = 32.0
 """Condition number of the problem."""
@@ -40,7 +52,137 @@ COMPARED_RATE = 0.9
 _RATES = (0.5, 0.6, 0.7, 0.8, 0.85, COMPARED_RATE, 0.95, 0.98, 0.99)
 """Rates in the figure."""
 
-_COLOURS = (GREEN, BLACK, BLUE, SKY, ORANGE)
+_COLOURS = (style.GREEN, style.BLACK, style.BLUE, style.SKY, style.ORANGE)
+
+
+def noise_floor_slopes(
+    *, Q: Sequence[float] | None = None, repeats: int = 16, seed: int = 0
+) -> xr.Dataset:
+    """Data of the figure: exact and measured noise floors over Q, in units of L and sigma.
+
+    Parameters
+    ----------
+    Q
+        Condition numbers; by default 14 from 2 to 10⁴.
+    repeats
+        Number of runs of each method, for the standard errors.
+    seed
+        Of the noise.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over (algorithm, Q): ``variance`` L² Var y / sigma² in the worst direction, exact;
+        ``variance_at_mu``, exact, with ``measured`` and ``measured_se``; ``objective``
+        L (E f - f*) / sigma² in its worst direction, exact; ``paper`` the coefficient of Theorem 1.
+    """
+    ratios = np.geomspace(2.0, 1e4, 14) if Q is None else np.asarray(Q, dtype=np.float64)
+    curvature = Curvature(1.0 / ratios, np.ones_like(ratios))
+    rows = []
+    for i, (choose, _) in enumerate(CHOSEN.values()):
+        method = choose(curvature)
+        flat = stationary_variance(curvature.mu, method)
+        measured, errors = np.transpose(
+            [_measure(ratio, choose, repeats, seed + i) for ratio in ratios]
+        )
+        rows.append(
+            {
+                "variance": exact_noise_coefficient(curvature, method),
+                "variance_at_mu": flat.y,
+                "objective": exact_noise_coefficient(curvature, method, quantity="objective"),
+                "paper": paper_noise_coefficient(curvature, method, c_epsilon=True),
+                "measured": measured,
+                "measured_se": errors,
+            }
+        )
+
+    return xr.Dataset(
+        {name: (("algorithm", "Q"), np.stack([row[name] for row in rows])) for name in rows[0]},
+        coords={"algorithm": list(CHOSEN), "Q": ratios},
+        attrs={"repeats": repeats, "seed": seed, "copies": COPIES},
+    )
+
+
+def _measure(
+    ratio: float, choose: Callable[[Curvature], Method], repeats: int, seed: int
+) -> tuple[float, float]:
+    """L² Var y / sigma² in the direction mu, and its standard error."""
+    curvature = Curvature(1.0 / ratio, 1.0)
+    method = choose(curvature)
+    problem = Quadratic(np.eye(COPIES) / ratio, curvature=curvature, name="flat direction")
+
+    # Forty times as long as SGD, the slowest, needs to forget its start.
+    time = 20.0 * ratio if method.beta == 0.0 else 200.0 * ratio**0.5
+    floors = sweep(
+        problem, method.alpha, method.beta, steps=int(2000 + time), sigma2=1.0, start=0.0,
+        repeats=repeats, measure=("floor",), seed=seed,
+    )  # fmt: skip
+    floor = floors["floor"].item()
+    error = floors["floor_se"].item()
+
+    # Var y is the square of the floor, hence the factor of twice the floor in its error; a mean
+    # over the copies.
+    return floor**2 / COPIES, 2.0 * floor * error / COPIES
+
+
+def slopes(values: xr.DataArray, above: float = 100.0) -> dict[str, float]:
+    """Slope of ln(values) against ln Q for each algorithm, over Q >= ``above``."""
+    large = values.sel(Q=values["Q"] >= above)
+    x = np.log(large["Q"].values)
+    return {
+        str(row["algorithm"].item()): float(np.polyfit(x, np.log(row.values), 1)[0])
+        for row in large
+    }
+
+
+@style.styled
+def draw_noise_floor_slopes(data: xr.Dataset) -> style.Figure:
+    """Draw the noise floors of the iterate and of the objective over Q."""
+    figure, axes = style.panels(1, 2, height=3.0)
+    left, right = axes[0]
+    ratios = data["Q"].values
+    fitted = slopes(data["measured"])
+    for name, (_, (words, colour, marker)) in CHOSEN.items():
+        one = data.sel(algorithm=name)
+        look: Any = {"color": colour, "marker": marker, "markersize": 3.5}
+        left.loglog(ratios, one["variance_at_mu"], color=colour)
+        left.errorbar(
+            ratios, one["measured"], 2.0 * one["measured_se"], linestyle="", elinewidth=0.8,
+            label=f"{words}: slope {fitted[name]:.2f}", **look,
+        )  # fmt: skip
+        right.loglog(ratios, one["objective"], label=words, **look)
+
+    paper = data["paper"].sel(algorithm="nesterov")
+    words = "standard Nesterov by Theorem 1"
+    left.loglog(ratios, paper, color=style.RED, linestyle="--", linewidth=0.9, label=words)
+    left.set(xlabel="condition number Q", ylabel="L² Var y / σ²  in direction μ")
+    left.set_title("iterate: lines exact, points measured")
+    right.set(xlabel="condition number Q", ylabel="L (E f − f*) / σ², worst direction")
+    right.set_title("objective, exact")
+    for axis in axes[0]:
+        axis.margins(y=0.35)
+        axis.legend(loc="upper left")
+
+    return style.finish(figure, axes)
+
+
+def findings(data: xr.Dataset) -> list[str]:
+    """Describe the slopes of the noise floors."""
+    fitted = slopes(data["measured"])
+    off = np.abs(data["measured"] - data["variance_at_mu"]) / data["measured_se"]
+
+    largest = data.isel(Q=-1)
+    floors = largest["variance"]
+    ratio = float(floors.sel(algorithm="nesterov") / floors.sel(algorithm="sgd"))
+
+    return [
+        "Slopes of the measured variance over Q >= 100: standard Nesterov "
+        f"{fitted['nesterov']:.3f} (limit 3/2), SGD {fitted['sgd']:.3f} (limit 1).",
+        f"At Q = {float(largest['Q']):.0f} the noise floor of standard Nesterov is {ratio:.1f} "
+        "times that of SGD.",
+        f"Measured and exact differ by {float(off.max()):.1f} standard errors at most, over "
+        f"{off.size} comparisons.",
+    ]
 
 
 def negative_momentum(
@@ -172,16 +314,31 @@ def fixed_rate(rates: FloatArray) -> tuple[FloatArray, FloatArray]:
     return negative.min(axis=0) / plain, critical / plain
 
 
-@styled
-def draw_negative_momentum(data: xr.Dataset) -> Figure:
+@style.styled
+def draw_negative_momentum(data: xr.Dataset) -> style.Figure:
     """Draw the error after a tail, the stationary variances, and the cost in rate."""
-    figure, axes = panels(1, 3, height=2.9, width_ratios=[1.4, 1.0, 1.0])
+    figure, axes = style.panels(1, 3, height=2.9, width_ratios=[1.4, 1.0, 1.0])
     left, middle, right = axes[0]
-    _draw_tails(left, data)
+    # The axis is logarithmic: length zero is drawn at half a step.
+    place = np.maximum(data["length"].values, 0.5)
+    for beta, colour in zip(data["tail_beta"].values, _COLOURS, strict=False):
+        one = data.sel(tail_beta=beta)
+        left.plot(place, one["exact"], color=colour, label=f"β = {beta:g}".replace("-", "−"))
+        left.errorbar(
+            place, one["measured"], 2.0 * one["measured_se"], color=colour, linestyle="",
+            marker="o", markersize=2.5, elinewidth=0.7,
+        )  # fmt: skip
+
+    plain = style.METHODS["sgd"]
+    left.plot(place, data["sgd_step"], color=plain.colour, linestyle="--", label=plain.words)
+    left.set_xscale("log", base=2)
+    left.set_xticks([0.5, 2, 8, 32, 128], ["0", "2", "8", "32", "128"])
+    left.set(xlabel="length of the tail, steps", ylabel="E‖y − x*‖² / without a tail", ylim=(0, 2))
+    left.set_title("tail after standard Nesterov, Q = 32")
 
     for name, colour, words, h in (
-        ("variance_mu", ORANGE, "λ = μ = L/32", 1.0 / Q),
-        ("variance_L", BLUE, "λ = L", 1.0),
+        ("variance_mu", style.ORANGE, "λ = μ = L/32", 1.0 / Q),
+        ("variance_L", style.BLUE, "λ = L", 1.0),
     ):
         middle.semilogy(data["beta"], data[name], color=colour, label=words)
         # Where Var y of one direction is smallest for a fixed h = alpha lambda.
@@ -193,41 +350,21 @@ def draw_negative_momentum(data: xr.Dataset) -> Figure:
     middle.set(xlabel="momentum β, at α = 1/L", ylabel="Var y / Var y at β = 0")
     middle.set_title("one direction; ▼ smallest")
 
-    for name, style, colour, words in (
-        ("fixed_rate_negative", "o-", ORANGE, "negative momentum, best"),
-        ("fixed_rate_critical", "s-", GREEN, "critical damping, β > 0"),
+    for name, line, colour, words in (
+        ("fixed_rate_negative", "o-", style.ORANGE, "negative momentum, best"),
+        ("fixed_rate_critical", "s-", style.GREEN, "critical damping, β > 0"),
     ):
-        right.plot(data["rate"], data[name], style, color=colour, markersize=3, label=words)
+        right.plot(data["rate"], data[name], line, color=colour, markersize=3, label=words)
     right.set(xlabel="rate ρ, the same for all", ylabel="Var y / SGD's", ylim=(0.0, 1.1))
     right.set_title("at equal speed")
 
     for axis in axes[0]:
         axis.minorticks_off()
         axis.legend(fontsize=7, columnspacing=0.8, ncols=2 if axis is left else 1)
-    return finish(figure, axes)
+    return style.finish(figure, axes)
 
 
-def _draw_tails(left: Axes, data: xr.Dataset) -> None:
-    """Mean square against the length of the tail."""
-    # The axis is logarithmic: length zero is drawn at half a step.
-    place = np.maximum(data["length"].values, 0.5)
-    for beta, colour in zip(data["tail_beta"].values, _COLOURS, strict=False):
-        one = data.sel(tail_beta=beta)
-        left.plot(place, one["exact"], color=colour, label=f"β = {beta:g}".replace("-", "−"))
-        left.errorbar(
-            place, one["measured"], 2.0 * one["measured_se"], color=colour, linestyle="",
-            marker="o", markersize=2.5, elinewidth=0.7,
-        )  # fmt: skip
-
-    plain = METHODS["sgd"]
-    left.plot(place, data["sgd_step"], color=plain.colour, linestyle="--", label=plain.words)
-    left.set_xscale("log", base=2)
-    left.set_xticks([0.5, 2, 8, 32, 128], ["0", "2", "8", "32", "128"])
-    left.set(xlabel="length of the tail, steps", ylabel="E‖y − x*‖² / without a tail", ylim=(0, 2))
-    left.set_title("tail after standard Nesterov, Q = 32")
-
-
-def findings(data: xr.Dataset) -> list[str]:
+def tail_findings(data: xr.Dataset) -> list[str]:
     """Describe the mean square after a tail with another momentum."""
     longest = data.isel(length=-1)
     pairs = zip(data["tail_beta"].values, longest["exact"].values, strict=True)
