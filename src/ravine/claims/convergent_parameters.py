@@ -1,4 +1,4 @@
-"""Claims on parameters that converge on every finite sum, and on what the paper suggests at its end.
+"""Claims on parameters that converge on every finite sum, and on what the paper suggests at last.
 
 Section 4.3, appendices E and F, and the closing section.
 """

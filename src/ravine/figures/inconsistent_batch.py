@@ -27,9 +27,6 @@ L = 100.0
 TERMS = (50, 250, 1000)
 """Numbers of terms of the panels, as in the paper."""
 
-EPOCHS = {50: 20, 250: 20, 1000: 10}
-"""Epochs of the measured trajectories, by the number of terms: a thousand terms take longest."""
-
 HORIZON = 8
 """Steps after which the mean square of the iid rules is compared; later, rare paths dominate it."""
 
@@ -113,7 +110,7 @@ def inconsistent_batch(
     # 5 % among all comparisons, and each share among two sides.
     tail = 0.025 / (len(n) * (3 + 3 + 2 + 2))
     cells = [
-        [_measured(terms, rule, epochs or EPOCHS.get(terms, 20), trajectories, tail, seed)
+        [_measured(terms, rule, epochs or (10 if terms == 1000 else 20), trajectories, tail, seed)
          for terms in n]
         for rule in RULES
     ]  # fmt: skip

@@ -81,14 +81,13 @@ def noise_floor_slopes(
     rows = []
     for i, (choose, _) in enumerate(CHOSEN.values()):
         method = choose(curvature)
-        flat = stationary_variance(curvature.mu, method)
         measured, errors = np.transpose(
             [_measure(ratio, choose, repeats, seed + i) for ratio in ratios]
         )
         rows.append(
             {
                 "variance": exact_noise_coefficient(curvature, method),
-                "variance_at_mu": flat.y,
+                "variance_at_mu": stationary_variance(curvature.mu, method).y,
                 "objective": exact_noise_coefficient(curvature, method, quantity="objective"),
                 "paper": paper_noise_coefficient(curvature, method, c_epsilon=True),
                 "measured": measured,
@@ -223,11 +222,6 @@ def negative_momentum(
     """
     problem = worst_case_quadratic(Q, DIMENSION)
     standard = nesterov(problem.curvature)
-    eigenvalues = problem.eigenvalues
-
-    def after(tail: Method) -> list[float]:
-        """Exact mean squares for every length of a tail."""
-        return [_after(eigenvalues, standard, tail, steps, length) for length in lengths]
 
     def squares(beta: float, length: int) -> FloatArray:
         """‖y - x*‖² of every run at its end."""
@@ -238,8 +232,12 @@ def negative_momentum(
         )  # fmt: skip
         return np.asarray(runs.norms[0] ** 2)
 
-    without = _after(eigenvalues, standard, standard, steps, 0)
-    ends = np.array([[squares(beta, length) for length in lengths] for beta in betas]) / without
+    without = _after(problem, standard, steps, 0)
+    ends = np.array([[squares(b, length) for length in lengths] for b in betas]) / without
+    # With the momentum of each tail, then with SGD's step and momentum.
+    methods = [*(Method(standard.alpha, b) for b in betas), sgd(problem.curvature)]
+    squared = [[_after(problem, tail, steps, length) for length in lengths] for tail in methods]
+    *exact, plain = np.array(squared) / without
     tails = ("tail_beta", "length")
 
     # A hundredth apart, without the ends -1 and 1, where the variance is unbounded.
@@ -249,8 +247,8 @@ def negative_momentum(
 
     return xr.Dataset(
         {
-            "exact": (tails, np.array([after(Method(standard.alpha, b)) for b in betas]) / without),
-            "sgd_step": ("length", np.array(after(sgd(problem.curvature))) / without),
+            "exact": (tails, exact),
+            "sgd_step": ("length", plain),
             "measured": (tails, ends.mean(axis=-1)),
             "measured_se": (tails, ends.std(axis=-1, ddof=1) / np.sqrt(trajectories)),
             "variance_mu": ("beta", _relative(1.0 / Q, momenta)),
@@ -258,26 +256,20 @@ def negative_momentum(
             "fixed_rate_negative": ("rate", negative),
             "fixed_rate_critical": ("rate", critical),
         },
-        coords={
-            "tail_beta": list(betas),
-            "length": list(lengths),
-            "beta": momenta,
-            "rate": rates,
-        },
+        coords={"tail_beta": list(betas), "length": list(lengths), "beta": momenta, "rate": rates},
         attrs={"Q": Q, "d": DIMENSION, "steps": steps, "trajectories": trajectories, "seed": seed},
     )
 
 
-def _after(
-    eigenvalues: FloatArray, standard: Method, tail: Method, steps: int, length: int
-) -> float:
+def _after(problem: Quadratic, tail: Method, steps: int, length: int) -> float:
     """Exact E‖y - x*‖² after steps, the last ``length`` of them with ``tail``, from rest at x*."""
-    T, X = stationary_moments(eigenvalues, standard)
+    standard = nesterov(problem.curvature)
+    T, X = stationary_moments(problem.eigenvalues, standard)
     moments = X - np.linalg.matrix_power(T, steps - length) @ X
     if length:
         # The y of the last step before the tail has the look-ahead of the standard momentum.
         shift = np.array([[1.0, float(tail.gamma) - float(standard.gamma)], [0.0, 1.0]])
-        T, X = stationary_moments(eigenvalues, tail)
+        T, X = stationary_moments(problem.eigenvalues, tail)
         moments = X + np.linalg.matrix_power(T, length) @ (moment_block(shift) @ moments - X)
 
     return float(moments[:, 0].sum())

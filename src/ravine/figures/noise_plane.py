@@ -158,29 +158,29 @@ def noise_plane(
             )
         )
 
+    lengths = {"rate_steps": rate_steps, "floor_steps": floor_steps, "repeats": repeats}
     return over_ratios(
         rows,
         [float(problem.curvature.Q) for problem in problems],
         problem=problems[0].name,
         dimension=problems[0].dimension,
         sigma2=sigma2,
-        rate_steps=rate_steps,
-        floor_steps=floor_steps,
-        repeats=repeats,
         seed=seed,
         start=FAR,
         device=str(rest.attrs["device"]),
+        **lengths,
     )
 
 
 def _theory(
     problem: Quadratic, alphas: FloatArray, betas: FloatArray, steps: int
-) -> dict[str, FloatArray]:
+) -> dict[str, Any]:
     """Rate and coefficients of a problem in closed form, stationary and over the measured steps."""
-    L = float(problem.curvature.L)
+    curvature = problem.curvature
+    L = float(curvature.L)
     alpha, beta = np.meshgrid(alphas / L, betas, indexing="ij")
     method = Method(alpha, beta)
-    rho = np.asarray(spectral_radius(problem.curvature, method))
+    rho = np.asarray(spectral_radius(curvature, method))
 
     # The floor is measured from the first bin that starts in the second half.
     edges = bin_edges(steps)
@@ -193,12 +193,10 @@ def _theory(
         problem.eigenvalues, Method(alpha[stable], beta[stable]), first, steps
     )
     law = np.asarray(noise_floor(problem.eigenvalues, method))
-    paper = np.asarray(paper_noise_coefficient(problem.curvature, method, c_epsilon=True))
-    worst = np.asarray(exact_noise_coefficient(problem.curvature, method))
     return {
         "spectral_radius": rho,
-        "paper_coefficient": L**2 * paper,
-        "worst_coefficient": L**2 * worst,
+        "paper_coefficient": L**2 * paper_noise_coefficient(curvature, method, c_epsilon=True),
+        "worst_coefficient": L**2 * exact_noise_coefficient(curvature, method),
         "exact_coefficient": L**2 * np.where(stable, law, np.inf) / problem.dimension,
         "expected_coefficient": L**2 * window / problem.dimension,
     }

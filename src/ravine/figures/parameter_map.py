@@ -36,11 +36,8 @@ _AXES = ("alpha_L", "beta")
 _NOISE = "noise_floor"
 _NOISE_NAME = "L² E‖y − x*‖² / σ², worst direction"
 
-QUANTITIES = (
-    "regions",
-    *(rung.key.replace("_", "-") for rung in RUNGS),
-    _NOISE.replace("_", "-"),
-)
+_KEYS = ("regions", *(rung.key for rung in RUNGS), _NOISE)
+QUANTITIES = tuple(key.replace("_", "-") for key in _KEYS)
 """Quantities of a map: the nested regions of all rungs, one rung, or the noise floor."""
 
 _OUTCOMES = ("#3d85bd", "#8fbfdf", "#f3eee3", "#5c5c5c")

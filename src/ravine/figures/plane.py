@@ -203,10 +203,18 @@ def draw_plane(axes: Axes, plane: Plane, *, filled: bool = True, labels: bool = 
     labels
         Write the labels of the regions.
     """
+    from matplotlib.patheffects import withStroke
+
     if filled:
         _fill_regions(axes, plane, plane.labels() if labels else [])
-    else:
-        _draw_borders(axes, plane)
+    for region in () if filled else plane.regions:
+        # A dark rim makes the lines visible on every colour.
+        colour, dashes = region.rung.contour
+        rim = withStroke(linewidth=2.6, foreground="#000000b0")
+        line: Any = {"color": colour, "ls": dashes, "lw": 1.4, "path_effects": [rim]}
+        axes.plot([], [], label=region.rung.contour_label, **line)
+        for border in plane.contour(region):
+            axes.plot(border[:, 0], border[:, 1], **line)
 
     for mark in plane.marks:
         look = METHODS[mark.key]
@@ -268,19 +276,6 @@ def _fill_regions(axes: Axes, plane: Plane, labels: list[Label]) -> None:
             "\n".join(label.lines), label.points_at or label.at, label.at, fontsize=7.5, color=ink,
             ha="center", va="center", arrowprops=line if label.points_at else None,
         )  # fmt: skip
-
-
-def _draw_borders(axes: Axes, plane: Plane) -> None:
-    """Lines where each rate is 1, with a dark rim, so that they are visible on every colour."""
-    from matplotlib.patheffects import withStroke
-
-    for region in plane.regions:
-        colour, dashes = region.rung.contour
-        rim = withStroke(linewidth=2.6, foreground="#000000b0")
-        look: Any = {"color": colour, "ls": dashes, "lw": 1.4, "path_effects": [rim]}
-        axes.plot([], [], label=region.rung.contour_label, **look)
-        for line in plane.contour(region):
-            axes.plot(line[:, 0], line[:, 1], **look)
 
 
 def _rings(steps: FloatArray, momenta: FloatArray, rate: FloatArray) -> list[FloatArray]:
