@@ -9,7 +9,7 @@ import typer
 from ravine import Curvature, Method, nesterov
 from ravine.cli import app
 from ravine.cli.options import curvature_from, one_of, spelled
-from ravine.cli.output import Answer, Table, as_json, print_json, rate_digits, wrote
+from ravine.cli.output import Answer, as_json, print_json, rate_digits, table, wrote
 from ravine.cli.rate import method_from
 from ravine.figures.parameter_map import QUANTITIES
 from ravine.problems.losses import LOSSES
@@ -73,7 +73,7 @@ def test_keys_of_methods_and_curvatures():
 def test_a_table_wraps_its_cells_and_cuts_nothing(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     words = "a sentence that is much longer than the terminal is wide"
-    Table(("name", "rate", "note"), [("[bold]", "0.9", words)], words=["note"]).print()
+    Answer({}, table(("name", "rate", "note"), [("[bold]", "0.9", words)], words=["note"])).show()
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 40
     assert lines[1].startswith("[bold]   0.9")

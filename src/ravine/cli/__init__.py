@@ -35,7 +35,7 @@ class Listed(NamedTuple):
 
 COMMANDS = {
     "rate": Listed("rate", _SAFE, "rates with exact gradients, noise and batches"),
-    "recommend": Listed("recommend", _CHOOSE, "settings with a guarantee"),
+    "recommend": Listed("settings", _CHOOSE, "settings with a guarantee"),
     "batch": Listed("batch", _CHOOSE, "smallest stable, largest useful batch size"),
     "rescale": Listed("settings", _CHOOSE, "lr and momentum at a new batch size"),
     "compare": Listed("batch", _CHOOSE, "fifteen methods at a batch size"),

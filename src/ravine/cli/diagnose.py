@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ravine.arguments import known_name, needed
 from ravine.cli.options import one_of, spelled
-from ravine.cli.output import Answer, Part, Table, Whole, check_out, wrote
+from ravine.cli.output import Answer, Part, Whole, check_out, table, wrote
 
 if TYPE_CHECKING:
     from ravine.diagnosis import Diagnosis
@@ -209,7 +209,7 @@ def _parts(result: Diagnosis, out: Path | None) -> list[Part]:
     return [
         *answer.lines,
         "",
-        Table([cell.text for cell in head], rows, words, gap=1),
+        table([cell.text for cell in head], rows, words, gap=1),
         f"{answer.methods.caption}\n",
         *(f"- {line}" for line in (*answer.notes, *answer.data)),
         *(["", *wrote(out)] if out is not None else []),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ravine.arguments import Refusal, known_name
 from ravine.cli.options import one_of
-from ravine.cli.output import PICTURES, Answer, Table, check_out, wrote
+from ravine.cli.output import PICTURES, Answer, check_out, table, wrote
 from ravine.digits import percent
 from ravine.figures.parameter_map import QUANTITIES, draw_parameter_map, parameter_map
 from ravine.figures.style import save_picture
@@ -86,7 +86,7 @@ def map_command(
         result,
         *wrote(out),
         f"{resolution} x {resolution} pixels, Q = {Q:g}\n",
-        Table(("rung", "converges on", "with"), rows, words=["with"]),
+        table(("rung", "converges on", "with"), rows, words=["with"]),
         then=(f"ravine recommend --Q {Q:g}", "settings with a guarantee"),
     )
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from ravine.arguments import Refusal
 from ravine.catalogue import named_method
 from ravine.cli.options import as_words
-from ravine.cli.output import Answer, Table, as_json, settings, stable
+from ravine.cli.output import Answer, as_json, settings, stable, table
 from ravine.curvature import Curvature
 from ravine.digits import at_least, digits, rate_digits
 from ravine.linear_method import LinearMethod
@@ -136,7 +136,7 @@ def _answer(rungs: Ladder) -> Answer:
         rate_json(rungs),
         Text(f"{rungs.name}: {settings(rungs.method)}", "bold"),
         f"on mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}{samples}{batches}\n",
-        Table(("rung", "rate per step", "holds for"), rows, words=["holds for"]),
+        table(("rung", "rate per step", "holds for"), rows, words=["holds for"]),
         f"\n{_noise(rungs)}\n{_batch(rungs)}\n{rungs.verdict}",
         then=then,
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ravine.arguments import Refusal
-from ravine.cli.output import Answer, Table, Whole, wrote
+from ravine.cli.output import Answer, Whole, table, wrote
 from ravine.digits import counted, percent
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def sweep_command(
         result,
         *wrote(store),
         f"{pixels} pixels of {data.attrs['problem']}\n",
-        *([Table(("outcome", "pixels"), rows)] if rows else []),
+        *([table(("outcome", "pixels"), rows)] if rows else []),
         then=(f"ravine plot {store}", "a picture of it with the theory"),
     )
 
@@ -133,6 +133,6 @@ def _status(state: StoreStatus, store: Path) -> Answer:
         data,
         Whole(store),
         f"{state.done} of {counted(state.total, 'tile')} ({percent(share)}){damaged}; {end}\n",
-        Table(("made with", ""), rows, words=[""]),
+        table(("made with", ""), rows, words=[""]),
         then=then,
     )
