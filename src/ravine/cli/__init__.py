@@ -43,7 +43,7 @@ COMMANDS = {
     "diagnose": Listed("diagnose", _DATA, "a table: what works, what fails, why"),
     "explore": Listed("map", _PICTURE, "a local page with sliders"),
     "map": Listed("map", _PICTURE, "the plane of step size and momentum"),
-    "sweep": Listed("sweep", _PICTURE, "run a method on every point of that plane"),
+    "sweep": Listed("map", _PICTURE, "run a method on every point of that plane"),
     "plot": Listed("map", _PICTURE, "draw a sweep with the theory"),
     "reproduce": Listed("reproduce", _PICTURE, "the paper's figures and claims"),
 }

@@ -133,7 +133,7 @@ def stable(rate: float, text: str = "") -> Text:
     return Text(text or rate_digits(rate), style="green" if rate < 1.0 else "red")
 
 
-def settings(method: Method | LinearMethod) -> str:
+def parameters(method: Method | LinearMethod) -> str:
     """Format parameters with six digits: with fewer, a safe step may not be safe."""
     if isinstance(method, LinearMethod):
         above, below = (

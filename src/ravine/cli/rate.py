@@ -10,7 +10,7 @@ from rich.text import Text
 from ravine.arguments import Refusal
 from ravine.catalogue import named_method
 from ravine.cli.options import as_words
-from ravine.cli.output import Answer, as_json, settings, stable, table
+from ravine.cli.output import Answer, as_json, parameters, stable, table
 from ravine.curvature import Curvature
 from ravine.digits import at_least, digits, rate_digits
 from ravine.linear_method import LinearMethod
@@ -134,7 +134,7 @@ def _answer(rungs: Ladder) -> Answer:
     then = f"ravine recommend {words}", "settings with a guarantee"
     return Answer(
         rate_json(rungs),
-        Text(f"{rungs.name}: {settings(rungs.method)}", "bold"),
+        Text(f"{rungs.name}: {parameters(rungs.method)}", "bold"),
         f"on mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}{samples}{batches}\n",
         table(("rung", "rate per step", "holds for"), rows, words=["holds for"]),
         f"\n{_noise(rungs)}\n{_batch(rungs)}\n{rungs.verdict}",

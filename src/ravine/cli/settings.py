@@ -10,8 +10,7 @@ from rich.text import Text
 
 from ravine.arguments import FloatArray, Refusal
 from ravine.cli.options import as_words
-from ravine.cli.output import Answer, Part, Whole, table
-from ravine.cli.output import settings as in_words
+from ravine.cli.output import Answer, Part, Whole, parameters, table
 from ravine.cli.rate import rate_json
 from ravine.conventions import convert
 from ravine.curvature import Curvature
@@ -86,7 +85,7 @@ def recommend_command(curvature: Curvature, hessians: Path | None = None, **opti
         then = f"ravine batch {words}", "batch sizes"
     return Answer(
         data,
-        Text(in_words(m), "bold green"),
+        Text(parameters(m), "bold green"),
         f"{advice.quantity}: {rate_digits(advice.value)}\n",
         f"Why: {advice.reason}.",
         f"Guarantee: {advice.guarantee}.",
