@@ -6,11 +6,10 @@ import re
 import pytest
 import typer
 
-from ravine import Curvature, Method, nesterov
+from ravine import Curvature, Method
 from ravine.cli import app
 from ravine.cli.options import curvature_from, one_of, spelled
 from ravine.cli.output import Answer, as_json, print_json, rate_digits, table, wrote
-from ravine.cli.rate import method_from
 from ravine.figures.parameter_map import QUANTITIES
 from ravine.problems.losses import LOSSES
 from ravine.sampling import Sampling
@@ -37,18 +36,6 @@ def test_a_curvature_from_its_ends_or_its_ratio():
 def test_what_is_no_curvature(given, message):
     with pytest.raises(ValueError, match=message):
         curvature_from(*given)
-
-
-def test_a_method_from_its_parameters_or_the_usual_one():
-    curvature = Curvature(1.0, 8.0)
-    for given, expected in (
-        ((None, None, None), nesterov(curvature)),
-        ((0.1, None, None), Method(0.1, 0.0)),
-        ((0.1, 0.5, 0.25), Method(0.1, 0.5, 0.25)),
-    ):
-        assert as_json(method_from(curvature, *given)) == as_json(expected)
-    with pytest.raises(ValueError, match="alpha must be given with beta or gamma"):
-        method_from(curvature, None, 0.5, None)
 
 
 def test_two_names_of_one_option():

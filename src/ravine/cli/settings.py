@@ -9,13 +9,13 @@ import numpy as np
 from rich.text import Text
 
 from ravine.arguments import FloatArray, Refusal
-from ravine.cli.options import as_words
-from ravine.cli.output import Answer, Part, Whole, parameters, table
+from ravine.cli.options import as_words, spelled
+from ravine.cli.output import Answer, Whole, parameters, table
 from ravine.cli.rate import rate_json
 from ravine.conventions import convert
 from ravine.curvature import Curvature
 from ravine.digits import digits, percent, rate_digits, safe_digits
-from ravine.theory.tuning.rescale import Rescaled, rescale
+from ravine.theory.tuning.rescale import rescale
 
 _ADVICE = ("setting", "method", "value", "quantity", "reason", "guarantee", "gain")
 _COPIED = ("parameters", "method", "sequence", "first_velocity", "code", "notes")
@@ -209,22 +209,10 @@ def rescale_command(
         old["optimizer"] = old["optimizer"].lower()  # PyTorch writes AdamW
 
     new = rescale(lr, from_batch=from_batch, to_batch=to_batch, curvature=curvature, **old)
-    result = {
-        "lr": new.lr,
-        "momentum": new.momentum,
-        "rule": new.rule,
-        "share_of_limit": new.share,
-        "linear_rule": new.linear,
-        "square_root_rule": new.square_root,
-    }
-    return Answer(result, *_rescaled_parts(new, lr, **old), then=_after_rescaling(new, **old))
-
-
-def _rescaled_parts(
-    new: Rescaled, lr: float, momentum: float = 0.0, optimizer: str = "sgd", **_: Any
-) -> list[Part]:
-    name = "momentum" if optimizer == "sgd" else "beta1"
-    columns = 3 if optimizer == "sgd" or momentum != 0.0 else 2
+    adamw = old.get("optimizer", "sgd") != "sgd"
+    momentum = old.get("momentum", 0.0)
+    name = "beta1" if adamw else "momentum"
+    columns = 2 if adamw and momentum == 0.0 else 3
     setting = f", {name} = {new.momentum:.4g}" if columns == 3 else ""
     stable = ""
     if new.share is not None:
@@ -240,21 +228,24 @@ def _rescaled_parts(
         ("square-root rule", digits(new.square_root), f"{momentum:.4g}"),
         ("no change", digits(lr), f"{momentum:.4g}"),
     ]
-    return [
+    then = "ravine batch --Q 100 --L-max 1000", "what larger batches can buy"
+    if not adamw:
+        values = spelled(lr=new.lr, momentum=new.momentum, nesterov=old.get("nesterov"))
+        then = f"ravine convert{values}", "these settings in the paper's terms"
+    return Answer(
+        {
+            "lr": new.lr,
+            "momentum": new.momentum,
+            "rule": new.rule,
+            "share_of_limit": new.share,
+            "linear_rule": new.linear,
+            "square_root_rule": new.square_root,
+        },
         Text(f"lr = {digits(new.lr)}{setting}", "bold green"),
         f"Rule: {new.rule}.{stable}\n",
         table(("", "lr", name)[:columns], [row[:columns] for row in rows]),
-    ]
-
-
-def _after_rescaling(
-    new: Rescaled, optimizer: str = "sgd", nesterov: bool = False, **_: Any
-) -> tuple[str, str]:
-    if optimizer != "sgd":
-        return "ravine batch --Q 100 --L-max 1000", "what larger batches can buy"
-
-    values = f"--lr {new.lr:.6g} --momentum {new.momentum:.6g}{' --nesterov' * nesterov}"
-    return f"ravine convert {values}", "these settings in the paper's terms"
+        then=then,
+    )
 
 
 def _table(file: Path, target: str | None, raw: bool) -> tuple[FloatArray, FloatArray]:
