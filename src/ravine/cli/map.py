@@ -285,7 +285,7 @@ def _opened(store: Path) -> Any:
     return data
 
 
-def explore_command(port: int = 8057, host: str = "127.0.0.1", no_browser: bool = False) -> None:
+def explore_command(port: int = 8057, host: str = "127.0.0.1", no_browser: bool = False) -> Answer:
     """Open a local page: move step size and momentum, and see what converges.
 
     For example:
@@ -308,3 +308,4 @@ def explore_command(port: int = 8057, host: str = "127.0.0.1", no_browser: bool 
     from ravine.web import explore
 
     explore(host=host, port=port, browser=not no_browser, inline=False)
+    return Answer({})

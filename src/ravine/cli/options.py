@@ -46,7 +46,7 @@ SHARED = {
 """Options that several commands share; docstrings name them without a description."""
 
 
-def command_from(function: Callable[..., Answer | None]) -> tuple[Callable[..., None], str]:
+def command_from(function: Callable[..., Answer]) -> tuple[Callable[..., None], str]:
     """Return the command of a function, and the text of its help.
 
     The sections of the docstring are the groups of options. Types and defaults come from the
@@ -78,9 +78,9 @@ def command_from(function: Callable[..., Answer | None]) -> tuple[Callable[..., 
             if name in own or (value is not None and value is not False)
         }
         answer = function(**kept)
-        if answer is not None and as_json:
+        if as_json:
             print_json(answer.data)
-        elif answer is not None:
+        else:
             answer.show()
 
     parameters = [_parameter(name, option, own) for name, option in options.items()]
