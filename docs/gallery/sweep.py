@@ -7,7 +7,7 @@ bound the regions in which the theory guarantees convergence.
 import numpy as np
 
 import ravine
-from ravine.figures.sweep_map import draw_sweep_map
+from ravine.figures.parameter_map import draw_sweep_map
 
 
 def draw():

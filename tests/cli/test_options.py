@@ -6,11 +6,10 @@ import re
 import pytest
 import typer
 
-from ravine import Curvature, Method, nesterov
+from ravine import Curvature, Method
 from ravine.cli import app
 from ravine.cli.options import curvature_from, one_of, spelled
-from ravine.cli.output import Answer, Table, as_json, print_json, rate_digits, wrote
-from ravine.cli.rate import method_from
+from ravine.cli.output import Answer, as_json, print_json, rate_digits, table, wrote
 from ravine.figures.parameter_map import QUANTITIES
 from ravine.problems.losses import LOSSES
 from ravine.sampling import Sampling
@@ -39,18 +38,6 @@ def test_what_is_no_curvature(given, message):
         curvature_from(*given)
 
 
-def test_a_method_from_its_parameters_or_the_usual_one():
-    curvature = Curvature(1.0, 8.0)
-    for given, expected in (
-        ((None, None, None), nesterov(curvature)),
-        ((0.1, None, None), Method(0.1, 0.0)),
-        ((0.1, 0.5, 0.25), Method(0.1, 0.5, 0.25)),
-    ):
-        assert as_json(method_from(curvature, *given)) == as_json(expected)
-    with pytest.raises(ValueError, match="alpha must be given with beta or gamma"):
-        method_from(curvature, None, 0.5, None)
-
-
 def test_two_names_of_one_option():
     assert one_of("alpha", 0.1, "lr", None) == 0.1
     assert one_of("alpha", None, "lr", 0.2) == 0.2
@@ -73,7 +60,7 @@ def test_keys_of_methods_and_curvatures():
 def test_a_table_wraps_its_cells_and_cuts_nothing(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     words = "a sentence that is much longer than the terminal is wide"
-    Table(("name", "rate", "note"), [("[bold]", "0.9", words)], words=["note"]).print()
+    Answer({}, table(("name", "rate", "note"), [("[bold]", "0.9", words)], words=["note"])).show()
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 40
     assert lines[1].startswith("[bold]   0.9")

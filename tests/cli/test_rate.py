@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ravine import Curvature, ladder, nesterov
+from ravine import Curvature, Method, ladder, nesterov
 
 
 def test_the_paper_s_example(ravine):
@@ -52,6 +52,17 @@ def test_batches_of_samples(ravine):
     kept = ravine("rate", "--Q", 8, "--L-max", 16, "--mu-min", 1).out
     assert "samples from 1 to 16" in kept
     assert kept.endswith("  ravine recommend --Q 8 --L-max 16 --mu-min 1\n")
+
+
+def test_a_method_from_its_parameters_or_the_usual_one(ravine):
+    usual = nesterov(Curvature(1.0, 8.0))
+    for given, expected in (
+        ([], usual),
+        (["--alpha", 0.1], Method(0.1, 0.0)),
+        (["--alpha", 0.1, "--beta", 0.5, "--gamma", 0.25], Method(0.1, 0.5, 0.25)),
+    ):
+        method = json.loads(ravine("rate", "--Q", 8, *given, "--json").out)["method"]
+        assert {name: method[name] for name in expected.parameters} == expected.parameters
 
 
 def test_infinite_numbers_become_null(ravine):

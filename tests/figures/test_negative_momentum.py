@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from ravine.figures.negative_momentum import (
+from ravine.figures.noise_floors import (
     draw_negative_momentum,
-    findings,
     fixed_rate,
     negative_momentum,
+    tail_findings,
 )
 
 
@@ -47,7 +47,7 @@ def test_every_tail_is_drawn(data):
 
 
 def test_findings_compare_at_an_equal_rate(data):
-    after, equal = findings(data)
+    after, equal = tail_findings(data)
     assert after.startswith("Mean square after 64 steps of the tail, over that without: ")
     assert equal == (
         "At an equal rate of 0.9 the best negative momentum leaves 0.981 of SGD's variance, "

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ravine.figures.noise_floor_slopes import (
+from ravine.figures.noise_floors import (
     CHOSEN,
     draw_noise_floor_slopes,
     findings,

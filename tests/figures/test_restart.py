@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ravine.figures.restart import RULES, draw_restart, findings, restart
+from ravine.figures.divergence import RULES, draw_restart, restart, restart_findings
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_every_rule_is_drawn(data):
 
 
 def test_findings_name_every_example_and_rule(data):
-    lines = findings(data)
+    lines = restart_findings(data)
     assert len(lines) == 4
     for line, growths in zip(lines, data["growth"].values, strict=True):
         assert all(f"{rule} {g:.4f}" in line for rule, g in zip(RULES, growths, strict=True))

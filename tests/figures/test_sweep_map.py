@@ -7,7 +7,7 @@ import pytest
 
 from ravine import Curvature, Method, contraction, spectral_radius, worst_case_rate
 from ravine.engine.sweep import sweep
-from ravine.figures.sweep_map import draw_sweep_map, shown_measure, sweep_plane
+from ravine.figures.parameter_map import draw_sweep_map, shown_measure, sweep_plane
 from ravine.problems import worst_case_quadratic
 from ravine.theory.ladder.rungs import RUNGS
 
@@ -51,7 +51,9 @@ def test_axes_in_any_order_and_a_look_ahead_of_its_own():
 
 
 def test_every_measure_is_drawn_with_the_ladder(found, monkeypatch):
-    monkeypatch.setattr("ravine.figures.sweep_map._FINE", 24)  # contours need not be smooth here
+    monkeypatch.setattr(
+        "ravine.figures.parameter_map._FINE", 24
+    )  # contours need not be smooth here
     for name in found.data_vars:
         figure = draw_sweep_map(found, name)
         axes = figure.axes[0]

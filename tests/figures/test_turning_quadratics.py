@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ravine import Curvature, nesterov, worst_case_rate
-from ravine.figures.turning_quadratics import THRESHOLD, draw_turning, findings, turning
+from ravine.figures.divergence import THRESHOLD, draw_turning, findings, turning
 
 
 @pytest.fixture(scope="module")

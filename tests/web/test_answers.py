@@ -13,7 +13,8 @@ from ravine.figures import plane as planes
 from ravine.figures.style import METHODS
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.noise.moments import noise_floor
-from ravine.web import answers, quantities
+from ravine.web import answers
+from ravine.web import view as quantities
 from ravine.web.answers import answer, page, readout
 from ravine.web.picture import CEILING, as_json, axis, decades, line
 from ravine.web.plane_picture import (

@@ -15,10 +15,10 @@ from ravine.cli import main
 from ravine.sampling import Sampling
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.web.answers import command_line, python_code, rates
-from ravine.web.quantities import QUANTITIES
 from ravine.web.view import (
     CONTROLS,
     PRESETS,
+    QUANTITIES,
     RIGHT,
     Axis,
     Example,

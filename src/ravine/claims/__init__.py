@@ -6,12 +6,10 @@ from ravine.claims.claim import Claim, statements
 
 __all__ = ["CLAIMS"]
 
-_MODULES = (
-    "additive_noise conclusions convergent_parameters divergence exact_gradients runs_with_noise"
-)
+_MODULES = ("additive_noise", "convergent_parameters", "divergence", "exact_gradients")
 _MEASURED = {
     one.id: one
-    for name in _MODULES.split()
+    for name in _MODULES
     for one in vars(import_module(f"ravine.claims.{name}")).values()
     if isinstance(one, Claim)
 }

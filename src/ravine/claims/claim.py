@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -68,7 +69,7 @@ class Claim:
     exact: str
     measure: Callable[..., Measurements]
     holds: Callable[[Measurements], bool]
-    corrected: Callable[[Measurements], bool] | None = None
+    corrected: Callable[[Measurements], bool] = lambda measurements: False
     needs: tuple[str, ...] = ()
 
 
@@ -85,11 +86,8 @@ class JudgedClaim:
         if self.claim.holds(self.measurements):
             return Judgement.HOLDS
 
-        corrected = self.claim.corrected
-        if corrected is not None and corrected(self.measurements):
-            return Judgement.CORRECTED
-
-        return Judgement.FAILS
+        corrected = self.claim.corrected(self.measurements)
+        return Judgement.CORRECTED if corrected else Judgement.FAILS
 
     @property
     def words(self) -> dict[str, str]:
@@ -115,14 +113,16 @@ class JudgedClaim:
 
 
 def stated(
-    name: str, *, needs: tuple[str, ...] = (), **decisions: Callable[[Measurements], bool]
+    name: str, **decisions: Callable[[Measurements], bool]
 ) -> Callable[[Callable[..., Measurements]], Claim]:
     """Decorate a measuring function: it becomes the claim with this name in the catalogue.
 
-    ``decisions`` are ``holds`` and ``corrected`` of :class:`Claim`.
+    ``decisions`` are ``holds`` and ``corrected`` of :class:`Claim`. Each parameter of the function
+    is a figure whose data it takes: ``figure_1`` is "figure-1".
     """
 
     def made(measure: Callable[..., Measurements]) -> Claim:
+        needs = tuple(figure.replace("_", "-") for figure in signature(measure).parameters)
         parts: dict[str, Any] = {**statements()[name], **decisions}
         return Claim(id=name, measure=measure, needs=needs, **parts)
 

@@ -1,6 +1,12 @@
-"""Claims on parameters that converge on every finite sum: section 4.3, appendices E and F."""
+"""Claims on parameters that converge on every finite sum, and on what the paper suggests at last.
+
+Section 4.3, appendices E and F, and the closing section.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 import xarray as xr
@@ -8,6 +14,8 @@ import xarray as xr
 from ravine.claims.claim import ROUNDING, Measurements, stated
 from ravine.curvature import Curvature
 from ravine.engine.kernels.finite_sum import ensemble
+from ravine.figures.noise_floors import COMPARED_RATE
+from ravine.figures.parameter_map import areas
 from ravine.figures.sgd_finite_sum import tightness
 from ravine.methods import Method, sgd
 from ravine.problems import QuadraticSum, partitioned_least_squares, turning_quadratics
@@ -15,33 +23,40 @@ from ravine.theory import bounds
 from ravine.theory.blocks import block, system
 from ravine.theory.ladder.rates import contraction
 
+_SAME = 1e-6
+"""Largest relative difference at which a measured growth counts as equal to the closed form."""
 
-def _largest_ratio(problem: QuadraticSum, method: Method, bound: bounds.Bound) -> float:
-    """The largest ratio, over all steps, of the mean distance of 200 runs to a bound."""
+
+def _largest_ratio(
+    bound: Callable[[Curvature, Method], bounds.Bound],
+    problems: Sequence[QuadraticSum],
+    parameters: Sequence[tuple[float, float]],
+) -> Measurements:
+    """The largest ratio, over all (alpha L, beta) and steps, of the mean distance to a bound."""
     # The start is far above the noise floor; 300 steps reach the floor at every step size tried.
     steps = 300
     away = np.array([30.0, -10.0])
-    runs = ensemble(
-        problem, method, np.arange(steps + 1), trajectories=200, sampling="iid",
-        start=problem.minimiser + away,
-    )  # fmt: skip
-    envelope = bound.envelope(
-        steps=steps, distance=float(np.linalg.norm(away)), sigma=problem.mean_gradient_norm
-    )
-    return float((runs.norms.mean(axis=1) / envelope.values).max())
+    ratios = []
+    for problem, (step, beta) in product(problems, parameters):
+        method = Method(step / float(problem.curvature.L), beta)
+        runs = ensemble(
+            problem, method, np.arange(steps + 1), trajectories=200, sampling="iid",
+            start=problem.minimiser + away,
+        )  # fmt: skip
+        distance = float(np.linalg.norm(away))
+        envelope = bound(problem.curvature, method).envelope(
+            steps=steps, distance=distance, sigma=problem.mean_gradient_norm
+        )
+        ratios.append((runs.norms.mean(axis=1) / envelope.values).max())
+
+    return {"largest_ratio": max(ratios)}
 
 
 @stated("theorem-4", holds=lambda m: m["largest_ratio"] <= 1.0 + ROUNDING)
 def theorem_4() -> Measurements:
     """The bound on two sums, in random order, with parameters for which R < 1."""
-    ratios = []
-    for problem in (partitioned_least_squares(2000, 2, 20, Q=8.0), turning_quadratics(1.0, 8.0)):
-        for beta in (-0.3, 0.0, 0.3):
-            method = Method(0.5 / float(problem.curvature.L), beta)
-            bound = bounds.contraction(problem.curvature, method)
-            ratios.append(_largest_ratio(problem, method, bound))
-
-    return {"largest_ratio": max(ratios)}
+    problems = partitioned_least_squares(2000, 2, 20, Q=8.0), turning_quadratics(1.0, 8.0)
+    return _largest_ratio(bounds.contraction, problems, [(0.5, -0.3), (0.5, 0.0), (0.5, 0.3)])
 
 
 @stated("lemma-3", holds=lambda m: m["largest_ratio"] <= 1.0 + ROUNDING)
@@ -102,30 +117,20 @@ def falling_norm() -> Measurements:
 @stated("corollary-4.1", holds=lambda m: m["largest_ratio"] <= 1.0 + ROUNDING)
 def corollary_4_1() -> Measurements:
     """SGD at four steps below 2/L on two sums, against the bound."""
-    ratios = []
-    for Q in (4.0, 16.0):
-        problem = partitioned_least_squares(2000, 2, 20, Q=Q)
-        for scale in (0.3, 1.0, 1.6, 1.9):
-            method = Method(scale / float(problem.curvature.L))
-            bound = bounds.sgd_finite_sum(problem.curvature, method)
-            ratios.append(_largest_ratio(problem, method, bound))
-
-    return {"largest_ratio": max(ratios)}
+    problems = [partitioned_least_squares(2000, 2, 20, Q=Q) for Q in (4.0, 16.0)]
+    steps = [(0.3, 0.0), (1.0, 0.0), (1.6, 0.0), (1.9, 0.0)]
+    return _largest_ratio(bounds.sgd_finite_sum, problems, steps)
 
 
-@stated(
-    "corollary-4.2",
-    needs=("figure-3",),
-    holds=lambda m: m["largest_mean_ratio"] <= 1.0 + ROUNDING,
-)
-def corollary_4_2(data: xr.Dataset) -> Measurements:
+@stated("corollary-4.2", holds=lambda m: m["largest_mean_ratio"] <= 1.0 + ROUNDING)
+def corollary_4_2(figure_3: xr.Dataset) -> Measurements:
     """Means, drawn runs and all runs of Figure 3, divided by the bound."""
     return {
-        "Q": data["Q"].values,
-        "largest_mean_ratio": (data["mean"] / data["bound"]).max(),
-        "drawn_ratio": (data["runs"] / data["bound"]).max(),
-        "run_ratio": max(tightness(data)["largest"]),
-        "runs": data.attrs["trajectories"],
+        "Q": figure_3["Q"].values,
+        "largest_mean_ratio": (figure_3["mean"] / figure_3["bound"]).max(),
+        "drawn_ratio": (figure_3["runs"] / figure_3["bound"]).max(),
+        "run_ratio": max(tightness(figure_3)["largest"]),
+        "runs": figure_3.attrs["trajectories"],
     }
 
 
@@ -150,17 +155,96 @@ def corollaries_from_theorem_4() -> Measurements:
 
 @stated(
     "figure-3",
-    needs=("figure-3",),
     holds=lambda m: m["least_rate_ratio"] > 0.99 and m["largest_floor_ratio"] < 1.5,
     corrected=lambda m: m["least_rate_ratio"] > 0.99,
 )
-def figure_3(data: xr.Dataset) -> Measurements:
+def closeness_of_figure_3(figure_3: xr.Dataset) -> Measurements:
     """How close the rate and floor of Figure 3 come to those of the bound."""
-    closeness = tightness(data)
+    closeness = tightness(figure_3)
     return {
-        "Q": data["Q"].values,
+        "Q": figure_3["Q"].values,
         "rate_ratio": closeness["rate"],
         "least_rate_ratio": min(closeness["rate"]),
         "floor_ratio": closeness["floor"],
         "largest_floor_ratio": max(closeness["floor"]),
+    }
+
+
+@stated(
+    "sufficient-not-necessary",
+    holds=lambda m: (
+        m["nested"] == 1.0
+        and all(c > g for c, g in zip(m["convergent"], m["guaranteed"], strict=True))
+    ),
+)
+def sufficient(nested_regions: xr.Dataset) -> Measurements:
+    """Shares of the plane with a guarantee, and of the plane where every sum converges."""
+    shares = areas(nested_regions)
+    return {
+        "Q": nested_regions["Q"].values,
+        "guaranteed": shares["contraction"],
+        "convergent": shares["worst_case_rate"],
+        "nested": min(shares["nested"]),
+    }
+
+
+@stated(
+    "joint-spectral-radius-difficult",
+    holds=lambda m: m["largest_difference"] > _SAME,
+    corrected=lambda m: m["last_convergent"] < m["threshold"] < m["first_divergent"],
+)
+def tightest(turning_quadratics: xr.Dataset) -> Measurements:
+    """Measured growth on the turning quadratics against the closed form, and where it crosses 1."""
+    measured = turning_quadratics["measured"]
+    return {
+        "largest_difference": np.abs(measured / turning_quadratics["worst_case"] - 1.0).max(),
+        "last_convergent": turning_quadratics["Q"].where(measured <= 1.0).max(),
+        "first_divergent": turning_quadratics["Q"].where(measured > 1.0).min(),
+        "threshold": turning_quadratics.attrs["threshold"],
+    }
+
+
+@stated(
+    "restart",
+    holds=lambda m: (
+        max(m["paper_after"], m["turning_gradient"], m["turning_sampled"], m["turning_full"]) < 1.0
+    ),
+    corrected=lambda m: m["paper_after"] < 1.0 and m["turning_full"] < 1.0,
+)
+def growth_with_restart(restart: xr.Dataset) -> Measurements:
+    """Growth without restart and with each rule, on the paper's example and on another one."""
+    # Three orders of the paper's example, then the turning quadratics.
+    paper = restart["growth"].isel(example=slice(0, 3))
+    turning = restart["growth"].isel(example=3)
+    return {
+        "paper_before": paper.sel(rule="never").min(),
+        "paper_after": paper.sel(rule=["gradient", "sampled", "full"]).max(),
+        "turning_before": turning.sel(rule="never"),
+        "turning_gradient": turning.sel(rule="gradient"),
+        "turning_sampled": turning.sel(rule="sampled"),
+        "turning_full": turning.sel(rule="full"),
+    }
+
+
+@stated(
+    "negative-momentum",
+    holds=lambda m: m["saved"] > 0.1 and m["saved_at_equal_rate"] > 0.1,
+    corrected=lambda m: m["saved"] > 0.1,
+)
+def tail_of_a_run(negative_momentum: xr.Dataset) -> Measurements:
+    """Mean square after the longest tail, without momentum and with the best negative momentum."""
+    exact = negative_momentum["exact"]
+    off = np.abs(exact - negative_momentum["measured"]) / negative_momentum["measured_se"]
+    longest = exact.isel(length=-1)
+    plain = longest.sel(tail_beta=0.0)
+    best = longest.where(longest["tail_beta"] < 0.0).min()
+    compared = negative_momentum.sel(rate=COMPARED_RATE)
+    return {
+        "tail": longest["length"],
+        "plain": plain,
+        "negative": best,
+        "saved": 1.0 - best / plain,
+        "saved_at_equal_rate": 1.0 - compared["fixed_rate_negative"],
+        "critical": compared["fixed_rate_critical"],
+        "largest_z": off.max(),
     }

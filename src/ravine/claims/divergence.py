@@ -13,7 +13,6 @@ from ravine.engine.run import run
 from ravine.figures.inconsistent_batch import growth_agreement
 from ravine.methods import nesterov
 from ravine.problems import counterexample, divergent_sum
-from ravine.sampling import Sampling
 from ravine.theory.blocks import block, lemma1_product, lemma1_radius
 from ravine.theory.finite_sums.inconsistent_term import counterexample_growth
 from ravine.theory.ladder.commuting import commuting_rate
@@ -102,10 +101,8 @@ def theorem_3() -> Measurements:
     medians = []
     for interpolate in (True, False):
         problem = divergent_sum(start, 0.05, 100.0, 10, interpolate=interpolate)
-        runs = ensemble(
-            problem, nesterov(problem.curvature), [0, 1500], trajectories=200,
-            sampling=Sampling.IID_NO_REPEAT,
-        )  # fmt: skip
+        method = nesterov(problem.curvature)
+        runs = ensemble(problem, method, [0, 1500], trajectories=200, sampling="iid-no-repeat")
         medians.append(np.median(runs.norms[1]) / runs.norms[0, 0])
 
     # Below 6 + 4√2 = 11.657, where the worst case over all sums and orders passes 1.
@@ -142,11 +139,7 @@ def every_condition_number() -> Measurements:
 def any_order() -> Measurements:
     """Almost sure rate per step in three orders, n = 50, against the stated one."""
     n = 50
-    rules = {
-        "cyclic": Sampling.CYCLIC,
-        "iid": Sampling.IID_NO_REPEAT,
-        "reshuffled": Sampling.RESHUFFLE_NO_REPEAT,
-    }
+    rules = {"cyclic": "cyclic", "iid": "iid-no-repeat", "reshuffled": "reshuffle-no-repeat"}
     growths = {
         name: counterexample_growth(_PAPER, n, sampling=rule, sense="almost-sure")
         for name, rule in rules.items()
@@ -154,10 +147,7 @@ def any_order() -> Measurements:
     return {"stated": _RATE * (n - 1.0) ** (1.0 / n), **growths}
 
 
-@stated(
-    "erratum-11",
-    holds=lambda m: not (m["least_root"] > 1.0 and m["largest_product"] < 1e6),
-)
+@stated("erratum-11", holds=lambda m: not (m["least_root"] > 1.0 and m["largest_product"] < 1e6))
 def roots_above_one() -> Measurements:
     """The matrices {2, 1} of one row, with the order 2, 1, 1, 1, ...: a bounded product."""
     k = np.arange(1, 10_001)
@@ -180,7 +170,7 @@ def larger_batches() -> Measurements:
     early = 5 * n
     late = 20 * n
     measurements = {}
-    for batch, rule in ((1, Sampling.RESHUFFLE_NO_REPEAT), (2, Sampling.RESHUFFLE)):
+    for batch, rule in ((1, "reshuffle-no-repeat"), (2, "reshuffle")):
         runs = ensemble(
             problem, nesterov(problem.curvature), [early, late], trajectories=4000,
             sampling=rule, batch=batch,
@@ -201,20 +191,19 @@ def larger_batches() -> Measurements:
 
 @stated(
     "erratum-10",
-    needs=("figure-2",),
     holds=lambda m: min(m["measured"]) > 1.0,
     corrected=lambda m: max(m["measured"]) > 1.0,
 )
-def third_coordinate(data: xr.Dataset) -> Measurements:
+def third_coordinate(figure_2: xr.Dataset) -> Measurements:
     """Growth along the third coordinate, measured and exact, for every n of the figure."""
-    no_repeat = data.sel(sampling=Sampling.IID_NO_REPEAT.value)
-    cyclic = data.sel(sampling=Sampling.CYCLIC.value)
+    no_repeat = figure_2.sel(sampling="iid-no-repeat")
+    cyclic = figure_2.sel(sampling="cyclic")
     return {
-        "n": data["n"].values,
+        "n": figure_2["n"].values,
         "exact": no_repeat["almost_sure_exact"].values,
         "measured": no_repeat["almost_sure_measured"].values,
         "cyclic": cyclic["almost_sure_exact"].values,
-        **growth_agreement(data),
+        **growth_agreement(figure_2),
     }
 
 
@@ -251,14 +240,10 @@ def many_terms() -> Measurements:
     return {"growth": growths, "limit": _RATE, "decreasing": (np.diff(growths) < 0).all()}
 
 
-@stated(
-    "erratum-12",
-    needs=("figure-2",),
-    holds=lambda m: m["iid"] == 0.0 and m["reshuffle"] == 0.0,
-)
-def ended_by_a_repeat(data: xr.Dataset) -> Measurements:
+@stated("erratum-12", holds=lambda m: m["iid"] == 0.0 and m["reshuffle"] == 0.0)
+def ended_by_a_repeat(figure_2: xr.Dataset) -> Measurements:
     """Shares of the trajectories that two successive visits to the inconsistent term have ended."""
-    fewest = data.isel(n=0)
+    fewest = figure_2.isel(n=0)
     steep = block(_PAPER.L, nesterov(_PAPER))
     return {
         "n": fewest["n"],

@@ -35,7 +35,7 @@ class Listed(NamedTuple):
 
 COMMANDS = {
     "rate": Listed("rate", _SAFE, "rates with exact gradients, noise and batches"),
-    "recommend": Listed("recommend", _CHOOSE, "settings with a guarantee"),
+    "recommend": Listed("settings", _CHOOSE, "settings with a guarantee"),
     "batch": Listed("batch", _CHOOSE, "smallest stable, largest useful batch size"),
     "rescale": Listed("settings", _CHOOSE, "lr and momentum at a new batch size"),
     "compare": Listed("batch", _CHOOSE, "fifteen methods at a batch size"),
@@ -43,7 +43,7 @@ COMMANDS = {
     "diagnose": Listed("diagnose", _DATA, "a table: what works, what fails, why"),
     "explore": Listed("map", _PICTURE, "a local page with sliders"),
     "map": Listed("map", _PICTURE, "the plane of step size and momentum"),
-    "sweep": Listed("sweep", _PICTURE, "run a method on every point of that plane"),
+    "sweep": Listed("map", _PICTURE, "run a method on every point of that plane"),
     "plot": Listed("map", _PICTURE, "draw a sweep with the theory"),
     "reproduce": Listed("reproduce", _PICTURE, "the paper's figures and claims"),
 }

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ravine.cli.options import as_words
-from ravine.cli.output import Answer, Part, Table, as_json, check_out, stable, wrote
+from ravine.cli.output import Answer, as_json, check_out, stable, table, wrote
 from ravine.curvature import Curvature
 from ravine.digits import digits, rate_digits, safe_digits
-
-if TYPE_CHECKING:
-    from ravine.theory.tuning.batch_gain import BatchGain
-    from ravine.theory.tuning.league import Entry, Standing
-    from ravine.theory.tuning.useful_batch import BatchSizes
-
+from ravine.figures.batch_curves import draw_batch_gain, draw_league, league_curves
+from ravine.figures.style import save_picture
+from ravine.theory.tuning.batch_gain import BATCH_SIZES, batch_gain
+from ravine.theory.tuning.league import Standing, league
+from ravine.theory.tuning.useful_batch import batch_sizes
 
 _LEAGUE_WORDS = (
     "\nRates per step at the published parameters: exact gradients, independent batches, worst "
@@ -57,30 +55,15 @@ def batch_command(
     ------
     out, json
     """
-    from ravine.theory.tuning.batch_gain import BATCH_SIZES, batch_gain
-    from ravine.theory.tuning.useful_batch import batch_sizes
-
     check_out(out)
-    sizes = batch_size or list(BATCH_SIZES)
-    result = batch_gain(curvature, batch_sizes=sizes, **samples)
+    result = batch_gain(curvature, batch_sizes=batch_size or BATCH_SIZES, **samples)
     three = batch_sizes(curvature, **samples)
     if out is not None:
-        from ravine.figures.batch_curves import draw_batch_gain
-        from ravine.figures.style import save_picture
-
         save_picture(draw_batch_gain(result, three), out)
 
-    data = {**_batch_json(result, three), "out": out}
-    size = result.batch_sizes[-1]
-    words = as_words(curvature, L_max=result.L_max, mu_min=result.mu_min, batch_size=size)
-    then = f"ravine recommend {words}", f"the exact settings at batch size {size:g}"
-    return Answer(data, *_batch_parts(result, three), *wrote(out), then=then)
-
-
-def _batch_json(result: BatchGain, three: BatchSizes) -> dict[str, Any]:
-    """The documented keys of ``ravine batch --json``."""
-    rows = zip(result.batch_sizes, result.sgd, result.momentum, result.gain, strict=True)
-    return {
+    sizes = result.batch_sizes
+    each = list(zip(sizes, result.sgd, result.momentum, result.gain, strict=True))
+    data = {
         "curvature": result.curvature,
         "L_max": result.L_max,
         "mu_min": result.mu_min,
@@ -96,13 +79,11 @@ def _batch_json(result: BatchGain, three: BatchSizes) -> dict[str, Any]:
                 "sgd": {"rate": plain.rate, **as_json(plain.method)},
                 "momentum": {"rate": fast.rate, **as_json(fast.method)},
             }
-            for size, plain, fast, gain in rows
+            for size, plain, fast, gain in each
         ],
         "sentence": result.sentence,
+        "out": out,
     }
-
-
-def _batch_parts(result: BatchGain, three: BatchSizes) -> list[Part]:
     c = result.curvature
     rows = [
         (
@@ -114,20 +95,22 @@ def _batch_parts(result: BatchGain, three: BatchSizes) -> list[Part]:
             digits(np.ceil(fast.steps_per_digit)),
             digits(gain),
         )
-        for size, plain, fast, gain in zip(
-            result.batch_sizes, result.sgd, result.momentum, result.gain, strict=True
-        )
+        for size, plain, fast, gain in each
     ]
-    return [
+    words = as_words(c, L_max=result.L_max, mu_min=result.mu_min, batch_size=sizes[-1])
+    return Answer(
+        data,
         f"Smallest stable batch: {np.floor(three.stable) + 1:.0f} (textbook Nesterov, in mean "
         f"square; limit {digits(three.stable)}).\nMomentum pays off from batch size "
         f"{digits(three.momentum_pays)}.\nLargest useful batch: {digits(three.useful.size)} with "
         f"momentum, {digits(three.useful_sgd.size)} with SGD; beyond it, more than half of the "
         f"samples are wasted.\n\nmu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}; single samples: "
         f"{result.mu_min:g} to {result.L_max:g}\n",
-        Table(("batch", "SGD alpha L", "steps", "alpha L", "beta", "steps", "gain"), rows),
+        table(("batch", "SGD alpha L", "steps", "alpha L", "beta", "steps", "gain"), rows),
         "\nSteps until √E‖y - x*‖² falls to a tenth, guaranteed for every such problem.",
-    ]
+        *wrote(out),
+        then=(f"ravine recommend {words}", f"the exact settings at batch size {sizes[-1]:g}"),
+    )
 
 
 def compare_command(
@@ -158,37 +141,11 @@ def compare_command(
     ------
     out, json
     """
-    from ravine.theory.tuning.league import league
-
     check_out(out)
     entries = league(curvature, batch_size=batch_size, **samples)
     if out is not None:
-        from ravine.figures.batch_curves import draw_league, league_curves
-        from ravine.figures.style import save_picture
-
         save_picture(draw_league(league_curves(curvature, **samples), batch_size=batch_size), out)
 
-    methods = [
-        {"name": e.name, "published": _standing(e.published), "best": _standing(e.tuned)}
-        for e in entries
-    ]
-    L_max = samples.get("L_max")
-    problem = {"curvature": curvature, "L_max": L_max, "batch_size": batch_size}
-    where = "" if L_max is None else f", L_max = {L_max:g}"
-    words = as_words(curvature, batch_size=batch_size, **samples)
-    then = f"ravine rate {words} --method {entries[0].name}", "every rate of the first method"
-    return Answer(
-        {**problem, "methods": methods, "out": out},
-        f"Q = {float(curvature.Q):g}, L = {float(curvature.L):g}{where}, "
-        f"batch size {batch_size:g}\n",
-        _league_table(entries),
-        _LEAGUE_WORDS,
-        *wrote(out),
-        then=then,
-    )
-
-
-def _league_table(entries: Sequence[Entry]) -> Table:
     head = ("method", "exact", "iid", "worst", "batch", "noise", "best iid", "steps")
     rows = [
         (
@@ -203,7 +160,24 @@ def _league_table(entries: Sequence[Entry]) -> Table:
         )
         for one in entries
     ]
-    return Table(head, rows)
+    methods = [
+        {"name": e.name, "published": _standing(e.published), "best": _standing(e.tuned)}
+        for e in entries
+    ]
+    L_max = samples.get("L_max")
+    problem = {"curvature": curvature, "L_max": L_max, "batch_size": batch_size}
+    where = "" if L_max is None else f", L_max = {L_max:g}"
+    words = as_words(curvature, batch_size=batch_size, **samples)
+    then = f"ravine rate {words} --method {entries[0].name}", "every rate of the first method"
+    return Answer(
+        {**problem, "methods": methods, "out": out},
+        f"Q = {float(curvature.Q):g}, L = {float(curvature.L):g}{where}, "
+        f"batch size {batch_size:g}\n",
+        table(head, rows),
+        _LEAGUE_WORDS,
+        *wrote(out),
+        then=then,
+    )
 
 
 def _standing(one: Standing) -> dict[str, Any]:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
 from rich.text import Text
 
 from ravine.arguments import known_name, needed
 from ravine.cli.options import one_of, spelled
-from ravine.cli.output import Answer, Part, Table, Whole, check_out, wrote
+from ravine.cli.output import Answer, Part, Whole, check_out, table, wrote
 
 if TYPE_CHECKING:
     from ravine.diagnosis import Diagnosis
-    from ravine.diagnosis.work import Tell
 
 _COLOURS = {"good": "green", "unsure": "yellow", "bad": "red"}
 _FLAGS = ("no_standardise", "no_intercept", "in_order", "no_remedies")
@@ -153,7 +151,9 @@ def diagnose_command(
         reading["sep"] = "\t"
 
     rows = read_table(data, **reading)
-    with _stages() as tell:
+    # The current stage is shown on stderr, if that is a terminal.
+    screen = Console(stderr=True, force_terminal=sys.stderr.isatty())
+    with screen.status("reading the columns") as line:
         result = diagnose(
             rows,
             alpha=one_of("--alpha", alpha, "--lr", lr),
@@ -162,7 +162,7 @@ def diagnose_command(
             standardise=not (raw or flags["no_standardise"]),
             intercept=not (raw or flags["no_intercept"]),
             try_remedies=not flags["no_remedies"],
-            tell=tell,
+            tell=lambda stage, share: line.update(f"{stage} ({100 * share:.0f} % of the time)"),
             **options,
         )
 
@@ -187,19 +187,6 @@ def _source(data: str, reading: dict[str, Any]) -> str:
     )
 
 
-@contextmanager
-def _stages() -> Iterator[Tell | None]:
-    """Show the current stage on stderr, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-
-    from rich.console import Console
-
-    with Console(stderr=True).status("reading the columns") as line:
-        yield lambda stage, share: line.update(f"{stage} ({100 * share:.0f} % of the time)")
-
-
 def _parts(result: Diagnosis, out: Path | None) -> list[Part]:
     """Print the answer, the table of methods, and notes about the data."""
     answer = result.answer
@@ -209,7 +196,7 @@ def _parts(result: Diagnosis, out: Path | None) -> list[Part]:
     return [
         *answer.lines,
         "",
-        Table([cell.text for cell in head], rows, words, gap=1),
+        table([cell.text for cell in head], rows, words, gap=1),
         f"{answer.methods.caption}\n",
         *(f"- {line}" for line in (*answer.notes, *answer.data)),
         *(["", *wrote(out)] if out is not None else []),

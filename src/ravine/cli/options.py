@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -45,7 +46,7 @@ SHARED = {
 """Options that several commands share; docstrings name them without a description."""
 
 
-def command_from(function: Callable[..., Answer | None]) -> tuple[Callable[..., None], str]:
+def command_from(function: Callable[..., Answer]) -> tuple[Callable[..., None], str]:
     """Return the command of a function, and the text of its help.
 
     The sections of the docstring are the groups of options. Types and defaults come from the
@@ -65,7 +66,11 @@ def command_from(function: Callable[..., Answer | None]) -> tuple[Callable[..., 
             if is_needed or any(value is not None for value in given):
                 values["curvature"] = curvature_from(*given)
         if "L_max_ratio" not in own and (ratio := values.pop("L_max_ratio", None)) is not None:
-            values["L_max"] = _scaled(ratio, values["L_max"], values.get("curvature"))
+            if "curvature" not in values:
+                rule, remedy = "given with a curvature", "add --Q, or --mu and --L"
+                raise Refusal("L-max-ratio", rule, f"{ratio:g}", remedy)
+            largest = ratio * float(values["curvature"].L)
+            values["L_max"] = one_of("L-max", values["L_max"], "L-max-ratio", largest)
 
         kept = {
             name: value
@@ -73,9 +78,9 @@ def command_from(function: Callable[..., Answer | None]) -> tuple[Callable[..., 
             if name in own or (value is not None and value is not False)
         }
         answer = function(**kept)
-        if answer is not None and as_json:
+        if as_json:
             print_json(answer.data)
-        elif answer is not None:
+        else:
             answer.show()
 
     parameters = [_parameter(name, option, own) for name, option in options.items()]
@@ -85,25 +90,17 @@ def command_from(function: Callable[..., Answer | None]) -> tuple[Callable[..., 
 
 def read_docstring(docstring: str) -> tuple[str, dict[str, Option]]:
     """The text before the first section, and the options in all sections."""
-    lines = inspect.cleandoc(docstring).splitlines()
-    starts = [n - 1 for n, line in enumerate(lines) if line and not line.strip("-")]
+    # A section is its underlined title and its entries: a line, and indented lines below it.
+    text, *sections = re.split(r"^(\w.*)\n-+$", inspect.cleandoc(docstring), flags=re.M)
     options: dict[str, Option] = {}
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        for heading, meaning in _entries(lines[start + 2 : end]):
+    for group, entries in zip(sections[::2], sections[1::2], strict=True):
+        for heading, meaning in re.findall(r"^(\w.*)((?:\n +.*)*)", entries, flags=re.M):
             names, _, kind = heading.partition(" : ")
             for name in names.split(", "):
-                described = (kind, meaning) if meaning else SHARED[name]
-                options[name] = Option(lines[start], *described)
+                described = (kind, " ".join(meaning.split())) if meaning else SHARED[name]
+                options[name] = Option(group, *described)
 
-    return "\n".join(lines[: starts[0]]), options
-
-
-def _entries(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """Each line that is not indented, with the indented lines below it."""
-    filled = [line for line in lines if line]
-    heads = [n for n, line in enumerate(filled) if not line.startswith(" ")]
-    for head, end in zip(heads, [*heads[1:], len(filled)], strict=True):
-        yield filled[head], " ".join(line.strip() for line in filled[head + 1 : end])
+    return text.rstrip("\n"), options
 
 
 def _parameter(name: str, option: Option, own: Any) -> inspect.Parameter:
@@ -114,26 +111,18 @@ def _parameter(name: str, option: Option, own: Any) -> inspect.Parameter:
         annotation = _TYPES.get(option.kind, str)
         default = False if annotation is bool else None
 
-    info: Any
-    if option.group == "Arguments":
-        info = typer.Argument(help=option.meaning, metavar=option.kind or None, show_default=False)
-    else:
-        info = typer.Option(
-            f"--{name.rstrip('_').replace('_', '-')}",  # from_ and list_: taken in Python
-            help=option.meaning,
-            rich_help_panel=option.group,
-            metavar=option.kind,
-            show_default=False,
-        )
     if default is None:
         annotation = annotation | None
 
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[annotation, info],
-    )
+    shown: Any = {"help": option.meaning, "metavar": option.kind, "show_default": False}
+    if option.group == "Arguments":
+        info = typer.Argument(**shown)
+    else:
+        flag = f"--{name.rstrip('_').replace('_', '-')}"  # from_ and list_: taken in Python
+        info = typer.Option(flag, rich_help_panel=option.group, **shown)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=default, annotation=Annotated[annotation, info])
 
 
 def curvature_from(mu: float | None, L: float | None, Q: float | None) -> Curvature:
@@ -150,15 +139,6 @@ def curvature_from(mu: float | None, L: float | None, Q: float | None) -> Curvat
         raise ValueError(f"{missing} must be given, got none: add --{missing}, or give --Q alone")
 
     return Curvature(mu, L)
-
-
-def _scaled(ratio: float, L_max: float | None, curvature: Curvature | None) -> float | None:
-    """L_max from its ratio to L."""
-    if curvature is None:
-        rule, remedy = "given with a curvature", "add --Q, or --mu and --L"
-        raise Refusal("L-max-ratio", rule, f"{ratio:g}", remedy)
-
-    return one_of("L-max", L_max, "L-max-ratio", ratio * float(curvature.L))
 
 
 def one_of(first: str, a: float | None, second: str, b: float | None) -> float | None:

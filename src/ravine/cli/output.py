@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from textwrap import fill
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import typer
 from rich.console import Console
-from rich.table import Table as RichTable
+from rich.table import Table
 from rich.text import Text
 
 from ravine.arguments import Refusal, needed
@@ -26,39 +27,46 @@ UNBROKEN: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False
 """Wraps paragraphs; paths and commands are not broken."""
 
 
+_console = partial(Console, highlight=False, markup=False, emoji=False)
+"""A console that prints text as it is."""
+
+
 class Whole(str):
     """Text that is not wrapped, so that a path or code can be copied."""
 
 
-class Table(NamedTuple):
-    """A table whose cells are wrapped, never truncated."""
-
-    head: Sequence[str]
-    """The title of each column."""
-    rows: Sequence[Sequence[str | Text]]
-    words: Sequence[str] = ()
-    """Titles of the columns of text, aligned left like the names in the first column. Other columns
-    hold numbers, aligned right."""
-    gap: int = 2
-    """Spaces between columns."""
-
-    def print(self) -> None:
-        """Print it at the width of the terminal."""
-        look: dict[str, Any] = {"padding": (0, self.gap, 0, 0), "header_style": "bold"}
-        grid = RichTable(box=None, pad_edge=False, **look)
-        for place, title in enumerate(self.head):
-            # Names, not batch sizes.
-            names = place == 0 and not all(str(row[0])[:1].isdigit() for row in self.rows)
-            left = names or title in self.words
-            grid.add_column(title, justify="left" if left else "right", overflow="fold")
-
-        for row in self.rows:
-            grid.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
-
-        Console(highlight=False, width=width()).print(grid)
-
-
 Part: TypeAlias = str | Text | Table
+
+
+def table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str | Text]],
+    words: Sequence[str] = (),
+    gap: int = 2,
+) -> Table:
+    """A table whose cells are wrapped, never truncated.
+
+    Parameters
+    ----------
+    head, rows
+        The title of each column, and the cells.
+    words
+        Titles of the columns of text, aligned left like the names in the first column. Other
+        columns hold numbers, aligned right.
+    gap
+        Spaces between columns.
+    """
+    made = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
+    for place, title in enumerate(head):
+        # Names, not batch sizes.
+        names = place == 0 and not all(str(row[0])[:1].isdigit() for row in rows)
+        left = names or title in words
+        made.add_column(title, justify="left" if left else "right", overflow="fold")
+
+    for row in rows:
+        made.add_row(*row)
+
+    return made
 
 
 class Answer:
@@ -79,7 +87,7 @@ class Answer:
         """Print every part, then the next command."""
         for part in self.parts:
             if isinstance(part, Table):
-                part.print()
+                _console(width=width()).print(part)
             elif isinstance(part, Text):
                 say(part.plain, style=str(part.style))
             elif isinstance(part, Whole):
@@ -112,7 +120,7 @@ def say(text: str = "", *, style: str | None = None) -> None:
 
 def copyable(text: str, *, style: str | None = "bold") -> None:
     """Print code or a command without breaking long lines, so that it can be copied."""
-    Console(highlight=False).print(text, style=style, markup=False, emoji=False, soft_wrap=True)
+    _console().print(text, style=style, soft_wrap=True)
 
 
 def wrote(path: Path | None) -> list[Whole]:
@@ -125,7 +133,7 @@ def stable(rate: float, text: str = "") -> Text:
     return Text(text or rate_digits(rate), style="green" if rate < 1.0 else "red")
 
 
-def settings(method: Method | LinearMethod) -> str:
+def parameters(method: Method | LinearMethod) -> str:
     """Format parameters with six digits: with fewer, a safe step may not be safe."""
     if isinstance(method, LinearMethod):
         above, below = (

@@ -10,10 +10,9 @@ from rich.text import Text
 from ravine.arguments import Refusal
 from ravine.catalogue import named_method
 from ravine.cli.options import as_words
-from ravine.cli.output import Answer, Table, as_json, settings, stable
+from ravine.cli.output import Answer, as_json, parameters, stable, table
 from ravine.curvature import Curvature
 from ravine.digits import at_least, digits, rate_digits
-from ravine.linear_method import LinearMethod
 from ravine.methods import Method, nesterov
 from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.batch_noise import batch_noise
@@ -54,36 +53,26 @@ def rate_command(
     ------
     json
     """
-    judged: Method | LinearMethod
     if method is not None:
         if (alpha, beta, gamma) != (None, None, None):
             remedy = "drop --method, or --alpha, --beta and --gamma"
             raise Refusal("method", "given without parameters", method, remedy)
+        named = named_method(method)
         without = {name: value for name, value in samples.items() if name != "mu_min"}
-        judged = named_method(method)(curvature, **without)
-    else:
-        judged = method_from(curvature, alpha, beta, gamma)
+        rungs = ladder(curvature, named(curvature, **without), **samples)
+        return _answer(replace(rungs, called=named.title))
 
-    rungs = ladder(curvature, judged, **samples)
-    if method is not None:
-        rungs = replace(rungs, called=named_method(method).title)
-
-    return _answer(rungs)
-
-
-def method_from(
-    curvature: Curvature, alpha: float | None, beta: float | None, gamma: float | None
-) -> Method:
-    """The method given by --alpha, --beta, --gamma; by default textbook Nesterov."""
     if alpha is not None:
-        return Method(alpha, 0.0 if beta is None else beta, gamma)
-    if beta is not None or gamma is not None:
+        judged = Method(alpha, 0.0 if beta is None else beta, gamma)
+    elif (beta, gamma) != (None, None):
         raise ValueError(
             "alpha must be given with beta or gamma, got none: add --alpha, "
             "or drop the others for the standard Nesterov parameters"
         )
+    else:
+        judged = nesterov(curvature)
 
-    return nesterov(curvature)
+    return _answer(ladder(curvature, judged, **samples))
 
 
 def rate_json(rungs: Ladder) -> dict[str, Any]:
@@ -134,9 +123,9 @@ def _answer(rungs: Ladder) -> Answer:
     then = f"ravine recommend {words}", "settings with a guarantee"
     return Answer(
         rate_json(rungs),
-        Text(f"{rungs.name}: {settings(rungs.method)}", "bold"),
+        Text(f"{rungs.name}: {parameters(rungs.method)}", "bold"),
         f"on mu = {c.mu:g}, L = {c.L:g}, Q = {c.Q:g}{samples}{batches}\n",
-        Table(("rung", "rate per step", "holds for"), rows, words=["holds for"]),
+        table(("rung", "rate per step", "holds for"), rows, words=["holds for"]),
         f"\n{_noise(rungs)}\n{_batch(rungs)}\n{rungs.verdict}",
         then=then,
     )

@@ -8,7 +8,7 @@ from textwrap import fill
 from typing import Any
 
 from ravine.arguments import needed
-from ravine.cli.output import UNBROKEN, Answer, Table, width, wrote
+from ravine.cli.output import UNBROKEN, Answer, table, width, wrote
 from ravine.digits import counted
 
 
@@ -64,7 +64,7 @@ def reproduce_command(
     plan = plan_reproduction(figures or (), out=out, **run)
     if list_:
         titles = {name: FIGURES[name].title for name in plan.arguments}
-        listed = Table(("figure", "shows"), list(titles.items()), words=["shows"])
+        listed = table(("figure", "shows"), list(titles.items()), words=["shows"])
         then = "ravine reproduce figure-2 --quick", "one of them in seconds"
         return Answer({"figures": titles}, listed, then=then)
 
@@ -93,7 +93,7 @@ def reproduce_command(
     return Answer(
         data,
         f"{made} and {judged} in {done.total_seconds:.0f} s\n",
-        Table(("verdict", "claims"), counts),
+        table(("verdict", "claims"), counts),
         "",
         *wrote(report),
         then=("ravine explore", "the same planes with sliders"),

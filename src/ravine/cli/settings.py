@@ -1,4 +1,4 @@
-"""``ravine convert`` and ``rescale``: settings for another library or another batch size."""
+"""``ravine recommend``, ``convert`` and ``rescale``: which settings to use."""
 
 from __future__ import annotations
 
@@ -9,13 +9,89 @@ import numpy as np
 from rich.text import Text
 
 from ravine.arguments import FloatArray, Refusal
-from ravine.cli.output import Answer, Part, Table, Whole
+from ravine.cli.options import as_words, spelled
+from ravine.cli.output import Answer, Whole, parameters, table
+from ravine.cli.rate import rate_json
 from ravine.conventions import convert
 from ravine.curvature import Curvature
-from ravine.digits import digits, percent, safe_digits
-from ravine.theory.tuning.rescale import Rescaled, rescale
+from ravine.digits import digits, percent, rate_digits, safe_digits
+from ravine.theory.tuning.rescale import rescale
 
+_ADVICE = ("setting", "method", "value", "quantity", "reason", "guarantee", "gain")
 _COPIED = ("parameters", "method", "sequence", "first_velocity", "code", "notes")
+
+
+def recommend_command(curvature: Curvature, hessians: Path | None = None, **options: Any) -> Answer:
+    """Recommend a step size and a momentum, with the reason and the guarantee.
+
+    For example:
+
+    - `ravine recommend --mu 0.05 --L 100`
+
+    - `ravine recommend --Q 1000 --L-max 10000 --batch-size 100`
+
+    - `ravine recommend --Q 32 --setting additive-noise --sigma2 0.01 --steps 200`
+
+    Problem
+    -------
+    mu, L, Q
+    setting : WORD
+        any-sampling, mini-batches, additive-noise or finite-sum. Default: any-sampling, or
+        mini-batches with --batch-size.
+    batch_size, L_max, L_max_ratio, mu_min
+    sigma2 : NUMBER
+        Variance of additive noise.
+    hessians : FILE
+        NPY file of batch Hessians, for a finite sum.
+
+    Method
+    ------
+    beta : NUMBER
+        Momentum to keep; any-sampling only.
+    for_every_mu
+        With --beta: a step that is safe for every mu.
+
+    Budget of steps
+    ---------------
+    distance : NUMBER
+        Distance from the start to the minimiser. Default: 1.
+    steps : N
+        Number of steps, with noise or batches.
+    quantity : WORD
+        Error to minimise: distance or objective.
+
+    Output
+    ------
+    json
+    """
+    from ravine.theory.tuning.recommend import recommend
+
+    if hessians is not None:
+        try:
+            options["hessians"] = np.asarray(np.load(hessians, allow_pickle=False))
+        except (OSError, ValueError, EOFError):
+            rule, remedy = "an NPY file of numbers", "write one with numpy.save"
+            raise Refusal("hessians", rule, hessians, remedy) from None
+
+    advice = recommend(curvature, **options)
+    data = {name: getattr(advice, name) for name in _ADVICE}
+    data |= {"curvature": curvature, "ladder": rate_json(advice.ladder)}
+    m = advice.method
+    if m.beta >= 0.0:
+        values = f"--alpha {m.alpha:.6g} --beta {m.beta:.6g}"
+        then = f"ravine convert --from paper --to torch {values}", "the call in PyTorch"
+    else:
+        words = as_words(curvature, L_max=10.0 * float(curvature.L))
+        then = f"ravine batch {words}", "batch sizes"
+    return Answer(
+        data,
+        Text(parameters(m), "bold green"),
+        f"{advice.quantity}: {rate_digits(advice.value)}\n",
+        f"Why: {advice.reason}.",
+        f"Guarantee: {advice.guarantee}.",
+        f"Verdict: {advice.ladder.verdict}",
+        then=then,
+    )
 
 
 def convert_command(from_: str = "torch", to: str = "paper", **settings: Any) -> Answer:
@@ -133,22 +209,10 @@ def rescale_command(
         old["optimizer"] = old["optimizer"].lower()  # PyTorch writes AdamW
 
     new = rescale(lr, from_batch=from_batch, to_batch=to_batch, curvature=curvature, **old)
-    result = {
-        "lr": new.lr,
-        "momentum": new.momentum,
-        "rule": new.rule,
-        "share_of_limit": new.share,
-        "linear_rule": new.linear,
-        "square_root_rule": new.square_root,
-    }
-    return Answer(result, *_rescaled_parts(new, lr, **old), then=_after_rescaling(new, **old))
-
-
-def _rescaled_parts(
-    new: Rescaled, lr: float, momentum: float = 0.0, optimizer: str = "sgd", **_: Any
-) -> list[Part]:
-    name = "momentum" if optimizer == "sgd" else "beta1"
-    columns = 3 if optimizer == "sgd" or momentum != 0.0 else 2
+    adamw = old.get("optimizer", "sgd") != "sgd"
+    momentum = old.get("momentum", 0.0)
+    name = "beta1" if adamw else "momentum"
+    columns = 2 if adamw and momentum == 0.0 else 3
     setting = f", {name} = {new.momentum:.4g}" if columns == 3 else ""
     stable = ""
     if new.share is not None:
@@ -164,21 +228,24 @@ def _rescaled_parts(
         ("square-root rule", digits(new.square_root), f"{momentum:.4g}"),
         ("no change", digits(lr), f"{momentum:.4g}"),
     ]
-    return [
+    then = "ravine batch --Q 100 --L-max 1000", "what larger batches can buy"
+    if not adamw:
+        values = spelled(lr=new.lr, momentum=new.momentum, nesterov=old.get("nesterov"))
+        then = f"ravine convert{values}", "these settings in the paper's terms"
+    return Answer(
+        {
+            "lr": new.lr,
+            "momentum": new.momentum,
+            "rule": new.rule,
+            "share_of_limit": new.share,
+            "linear_rule": new.linear,
+            "square_root_rule": new.square_root,
+        },
         Text(f"lr = {digits(new.lr)}{setting}", "bold green"),
         f"Rule: {new.rule}.{stable}\n",
-        Table(("", "lr", name)[:columns], [row[:columns] for row in rows]),
-    ]
-
-
-def _after_rescaling(
-    new: Rescaled, optimizer: str = "sgd", nesterov: bool = False, **_: Any
-) -> tuple[str, str]:
-    if optimizer != "sgd":
-        return "ravine batch --Q 100 --L-max 1000", "what larger batches can buy"
-
-    values = f"--lr {new.lr:.6g} --momentum {new.momentum:.6g}{' --nesterov' * nesterov}"
-    return f"ravine convert {values}", "these settings in the paper's terms"
+        table(("", "lr", name)[:columns], [row[:columns] for row in rows]),
+        then=then,
+    )
 
 
 def _table(file: Path, target: str | None, raw: bool) -> tuple[FloatArray, FloatArray]:

@@ -223,10 +223,10 @@ def draw_plane(result: Diagnosis) -> Figure:
     low, high = whole.steps[0], whole.steps[-1]
     inside = tuple(mark for mark in whole.marks if low <= mark.step <= high)
     figure, axes = _picture(4.8)
-    handles = shared.draw_plane(axes, replace(whole, marks=inside), labels=False)
+    shared.draw_plane(axes, replace(whole, marks=inside), labels=False)
     axes.set_xlabel("step size × L of the whole objective")
 
-    return _with_legend(figure, handles=handles)
+    return _with_legend(figure)
 
 
 def draw_batches(result: Diagnosis) -> Figure:

@@ -2,82 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ravine.arguments import FloatArray
+from ravine.arguments import FloatArray, Real
 from ravine.catalogue import CATALOGUE
 from ravine.curvature import Curvature
-from ravine.figures.style import (
-    GREEN,
-    GREY,
-    METHODS,
-    ORANGE,
-    PURPLE,
-    RED,
-    SKY,
-    finish,
-    panels,
-    styled,
-)
+from ravine.figures import style
 from ravine.theory.ladder.batch_noise import Batches
 from ravine.theory.ladder.iid import iid_rate
-from ravine.theory.tuning.batch_gain import fastest_of
-from ravine.theory.tuning.league import AnyMethod
-from ravine.theory.tuning.useful_batch import tradeoff_law
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from ravine.theory.tuning.batch_gain import BatchGain
-    from ravine.theory.tuning.search import Tuned
-    from ravine.theory.tuning.useful_batch import BatchSizes
+from ravine.theory.tuning.batch_gain import BatchGain, fastest_of
+from ravine.theory.tuning.useful_batch import BatchSizes, tradeoff_law
 
 _PUBLISHED = {
-    "gradient-descent": (GREY, ":"),
-    "nesterov": (RED, "-"),
-    "triple-momentum": (PURPLE, "-"),
-    "robust-momentum": (SKY, "-"),
-    "mass": (GREEN, "-"),
+    "gradient-descent": (style.GREY, ":"),
+    "nesterov": (style.RED, "-"),
+    "triple-momentum": (style.PURPLE, "-"),
+    "robust-momentum": (style.SKY, "-"),
+    "mass": (style.GREEN, "-"),
     "asgd": ("#8c564b", "-"),
     "aggmo": ("#b8860b", "-"),
 }
 """Methods of the league with published parameters, and their colours and lines."""
-_SGD, _FASTEST = METHODS["tuned-sgd"].colour, METHODS["fastest"].colour
+_SGD, _FASTEST = style.METHODS["tuned-sgd"].colour, style.METHODS["fastest"].colour
 _TUNED = {"sgd": ("best SGD", _SGD), "nesterov": ("best Nesterov", _FASTEST)}
 """Methods of the league with their best parameters, and their labels and colours."""
 _SIZES = 33
 """Number of batch sizes of the published curves; tuned curves use every second one."""
 
 
-@styled
-def draw_batch_gain(result: BatchGain, three: BatchSizes) -> Figure:
+@style.styled
+def draw_batch_gain(result: BatchGain, three: BatchSizes) -> style.Figure:
     """Draw a :func:`ravine.batch_gain`: steps and samples against batch size, with three marks."""
-    figure, axes = panels(1, 2, height=3.2)
+    figure, axes = style.panels(1, 2, height=3.2)
     sizes = np.array(result.batch_sizes)
     Q = float(result.curvature.Q)
     share = result.L_max / float(result.curvature.L)
     law_sizes, law_steps = tradeoff_law(Q, share, 1.0 + np.geomspace(1e-3, 30.0, 200))
     inside = (law_sizes >= sizes[0]) & (law_sizes <= sizes[-1])
+    plain, fast = (_steps([one.rate for one in best]) for best in (result.sgd, result.momentum))
     curves = (
-        (sizes, _steps(result.sgd), "s-", _SGD, "best SGD"),
-        (sizes, _steps(result.momentum), "o-", _FASTEST, "best with momentum"),
-        (law_sizes[inside], law_steps[inside], "--", ORANGE, "law for large Q"),
+        (sizes, plain, "s-", _SGD, "best SGD"),
+        (sizes, fast, "o-", _FASTEST, "best with momentum"),
+        (law_sizes[inside], law_steps[inside], "--", style.ORANGE, "law for large Q"),
     )
     marks = (
-        (three.momentum_pays, GREEN, "momentum pays off from here"),
-        (three.stable, RED, "textbook Nesterov is stable from here"),
-        (three.useful.size, PURPLE, "more than half of the samples are wasted from here"),
+        (three.momentum_pays, style.GREEN, "momentum pays off from here"),
+        (three.stable, style.RED, "textbook Nesterov is stable from here"),
+        (three.useful.size, style.PURPLE, "more than half of the samples are wasted from here"),
     )
     titles = ("guaranteed for every problem", f"Q = {Q:g}, L_max/L = {share:g}")
     for axis, unit, title in zip(axes[0], ("steps", "samples"), titles, strict=True):
-        for b, steps, style, colour, words in curves:
+        for b, steps, line, colour, words in curves:
             values = steps if unit == "steps" else b * steps
-            axis.loglog(b, values, style, color=colour, markersize=4, label=words)
+            axis.loglog(b, values, line, color=colour, markersize=4, label=words)
         for place, colour, words in marks:
             if sizes[0] <= place <= sizes[-1]:
                 axis.axvline(place, color=colour, linestyle=":", linewidth=1.4, label=words)
@@ -85,11 +65,14 @@ def draw_batch_gain(result: BatchGain, three: BatchSizes) -> Figure:
         axis.set(xlabel="batch size", ylabel=f"{unit} to a tenth of the error", title=title)
         axis.set_xlim(0.8 * sizes[0], 1.25 * sizes[-1])
 
-    return finish(figure, axes, 3)
+    return style.finish(figure, axes, 3)
 
 
-def _steps(tuned: Sequence[Tuned]) -> FloatArray:
-    return np.array([one.steps_per_digit for one in tuned])
+def _steps(rates: npt.ArrayLike) -> FloatArray:
+    """Steps to a tenth of the error; NaN where it may not fall, or is gone after one."""
+    known = np.asarray(rates, dtype=np.float64)
+    known = np.where((known > 0.0) & (known < 1.0), known, np.nan)
+    return np.asarray(np.log(0.1) / np.log(known))
 
 
 @dataclass(frozen=True)
@@ -111,52 +94,27 @@ def league_curves(
     share = 1.0 if L_max is None else float(L_max) / float(curvature.L)
     last = 30.0 * share * float(np.sqrt(curvature.Q))
     sizes = np.geomspace(1.0, max(last, 100.0), _SIZES)
-    few = sizes[::2]
+    known = [Batches(L_max, b, mu_min) for b in sizes]
 
-    def batches(size: float) -> Batches:
-        return Batches(L_max, size, mu_min)
+    def published(name: str, batches: Batches) -> Real:
+        """The rate of a method at its published parameters."""
+        method = CATALOGUE[name](curvature, L_max=L_max, batch_size=batches.batch_size)
+        return iid_rate(curvature, method, **batches.options())
 
-    def steps(methods: list[AnyMethod], sizes: FloatArray) -> FloatArray:
-        """Steps to a tenth of the error, with one method for each batch size."""
-        pairs = zip(methods, sizes, strict=True)
-        rates = np.array([iid_rate(curvature, one, **batches(b).options()) for one, b in pairs])
-        known = np.where((rates > 0.0) & (rates < 1.0), rates, np.nan)
-        return np.asarray(np.log(0.1) / np.log(known))
-
-    published = {
-        name: steps([CATALOGUE[name](curvature, L_max=L_max, batch_size=b) for b in sizes], sizes)
-        for name in _PUBLISHED
-    }
+    thin = {name: _steps([published(name, one) for one in known]) for name in _PUBLISHED}
     tuned = {
-        kind: steps([fastest_of(kind, curvature, batches(b)).method for b in few], few)
+        kind: _steps([fastest_of(kind, curvature, one).rate for one in known[::2]])
         for kind in _TUNED
     }
     title = f"thin: published parameters; Q = {float(curvature.Q):g}, L_max/L = {share:g}"
-    return LeagueCurves(title, sizes, published, tuned)
+    return LeagueCurves(title, sizes, thin, tuned)
 
 
-@styled
-def draw_league(curves: LeagueCurves, *, batch_size: float | None = None) -> Figure:
+@style.styled
+def draw_league(curves: LeagueCurves, *, batch_size: float | None = None) -> style.Figure:
     """Draw :func:`league_curves`; a grey line marks ``batch_size``."""
-    figure, axes = panels(1, 1, height=4.2)
-    axis = axes[0, 0]
-    _draw_published(axis, curves)
-    for kind, (words, colour) in _TUNED.items():
-        look: dict[str, Any] = {"color": colour, "linewidth": 2.6, "label": words, "zorder": 4}
-        axis.loglog(curves.sizes[::2], curves.tuned[kind], **look)
-    if batch_size is not None:
-        axis.axvline(batch_size, color=GREY, linewidth=0.8, linestyle="--")
-
-    axis.set_title(curves.title)
-    axis.set(xlabel="batch size", ylabel="steps to a tenth of the error, guaranteed")
-    axis.set_xlim(curves.sizes[0], 3.5 * curves.sizes[-1])
-    axis.legend(frameon=False, loc="upper right")
-    axis.grid(True, which="major", linewidth=0.3, alpha=0.5)
-    return figure
-
-
-def _draw_published(axis: Axes, curves: LeagueCurves) -> None:
-    """Thin lines with their names at their right ends."""
+    figure, [[axis]] = style.panels(1, 1, height=4.2)
+    # Thin lines with their names at their right ends.
     ends = []
     for name, (colour, line) in _PUBLISHED.items():
         steps = curves.published[name]
@@ -173,3 +131,15 @@ def _draw_published(axis: Axes, curves: LeagueCurves) -> None:
         # Move the labels of curves apart if they end close together.
         lowest = max(height, 1.17 * lowest)
         axis.text(1.08 * curves.sizes[-1], lowest, title, va="center", fontsize=7.0, color=colour)
+
+    for kind, (words, colour) in _TUNED.items():
+        few = curves.sizes[::2]
+        axis.loglog(few, curves.tuned[kind], color=colour, linewidth=2.6, label=words, zorder=4)
+    if batch_size is not None:
+        axis.axvline(batch_size, color=style.GREY, linewidth=0.8, linestyle="--")
+
+    axis.set(xlabel="batch size", ylabel="steps to a tenth of the error, guaranteed")
+    axis.set(title=curves.title, xlim=(curves.sizes[0], 3.5 * curves.sizes[-1]))
+    axis.legend(frameon=False, loc="upper right")
+    axis.grid(True, which="major", linewidth=0.3, alpha=0.5)
+    return figure

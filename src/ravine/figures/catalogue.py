@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import xarray as xr
 
+from ravine.figures.style import Figure
 from ravine.theory.ladder.rungs import RUNGS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 QUICK_RESOLUTION = 24
 """Pixels along an axis of a quick map: enough for the shares that decide the claims."""
@@ -57,13 +55,15 @@ class FigureEntry:
         return {**(self.quick if quick else {}), **taken}
 
 
-def _entry(module: str, compute: str, draw: str, caption: str, **others: Any) -> FigureEntry:
+def _entry(
+    module: str, compute: str, draw: str, caption: str, findings: str = "findings", **others: Any
+) -> FigureEntry:
     """The entry of a figure from its table in ``catalogue.toml``."""
     functions = import_module(f"ravine.figures.{module}")
     return FigureEntry(
         compute=getattr(functions, compute),
         draw=getattr(functions, draw),
-        findings=functions.findings,
+        findings=getattr(functions, findings),
         caption=caption.format(regions="; ".join(rung.region for rung in RUNGS)),
         **others,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,22 +12,11 @@ from ravine.arguments import FloatArray
 from ravine.engine.measures import Outcome
 from ravine.engine.run import run
 from ravine.engine.sweep import sweep
+from ravine.figures import style
 from ravine.figures.ratios import at_each_ratio, over_ratios
-from ravine.figures.style import (
-    CONTOUR,
-    cell_centres,
-    draw_limit,
-    draw_map,
-    finish,
-    panels,
-    styled,
-)
 from ravine.methods import Method, nesterov
 from ravine.problems import Problem, multinomial_logistic
 from ravine.theory.ladder.rates import spectral_radius
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PROBLEMS = ((30.0, 1.0, 0.03986), (45.0, 0.5, 0.01989), (60.0, 0.3, 0.01361))
 """Target condition number, separation of the classes, weight of the regulariser."""
@@ -72,8 +61,8 @@ def noisy_logistic(*, resolution: int = 100, steps: int = 500, seed: int = 0) ->
         L; ``mu``, ``L`` (Q), and ``local_Q``, the condition number at the minimiser, which sets the
         final rate.
     """
-    alphas = cell_centres(*ALPHA_RANGE, resolution)
-    betas = cell_centres(*BETA_RANGE, resolution)
+    alphas = style.cell_centres(*ALPHA_RANGE, resolution)
+    betas = style.cell_centres(*BETA_RANGE, resolution)
     problems = [multinomial_logistic(separation=s, l2=l2, seed=seed) for _, s, l2 in PROBLEMS]
     rows = [_row(problem, alphas, betas, steps, seed) for problem in problems]
     ratios = [float(row["L"] / row["mu"]) for row in rows]
@@ -151,18 +140,17 @@ def _least(rates: FloatArray, window: tuple[int, ...]) -> float:
     return float(np.median(around, axis=tuple(range(-len(window), 0))).min())
 
 
-@styled
-def draw_noisy_logistic(data: xr.Dataset) -> Figure:
+@style.styled
+def draw_noisy_logistic(data: xr.Dataset) -> style.Figure:
     """Draw the rate maps with the line beta = 0 and the contour of the quadratic theory."""
     from matplotlib.colors import PowerNorm
 
-    figure, axes = panels(1, data.sizes["Q"], height=3.1, sharey=True)
+    figure, axes = style.panels(1, data.sizes["Q"], height=3.1, sharey=True)
     speed = advantage(data)["speed_up"]
     for i, axis in enumerate(axes[0]):
         one = data.isel(Q=i)
-        plane = one["alpha_L"], one["beta"]
-        mesh = draw_map(axis, *plane, one["rate"], PowerNorm(2.0, 0.6, 1.0))
-        draw_limit(axis, *plane, one["spectral_radius"])
+        maps = one["alpha_L"], one["beta"], one["rate"]
+        mesh = style.draw_map(axis, *maps, PowerNorm(2.0, 0.6, 1.0), one["spectral_radius"])
         axis.axhline(0.0, color="white", linestyle="--", linewidth=1.0)
         axis.set_title(f"Q = {float(one['Q']):.1f}: {speed[i]:.2f} × SGD")
 
@@ -170,8 +158,8 @@ def draw_noisy_logistic(data: xr.Dataset) -> Figure:
     figure.colorbar(mesh, ax=axes, aspect=30, pad=0.01, ticks=ticks, label="fitted rate per step")
     first = axes[0, 0]
     first.plot([], [], color="#9a9a9a", linestyle="--", label="β = 0: SGD (white)")
-    first.plot([], [], color=CONTOUR, label="ρ = 1 of a quadratic with the same μ, L")
-    return finish(figure, axes, 2)
+    first.plot([], [], color=style.CONTOUR, label="ρ = 1 of a quadratic with the same μ, L")
+    return style.finish(figure, axes, 2)
 
 
 def findings(data: xr.Dataset) -> list[str]:

@@ -11,7 +11,7 @@ Theorem 1, and dimensionless.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -19,15 +19,8 @@ import xarray as xr
 from ravine.arguments import FloatArray
 from ravine.engine.measures import Outcome, bin_edges
 from ravine.engine.sweep import sweep
+from ravine.figures import style
 from ravine.figures.ratios import at_each_ratio, over_ratios
-from ravine.figures.style import (
-    CONTOUR,
-    cell_centres,
-    draw_limit,
-    draw_map,
-    panels,
-    styled,
-)
 from ravine.methods import Method
 from ravine.problems import Quadratic, least_squares, worst_case_quadratic
 from ravine.theory.blocks import block, moment_block, moment_gain
@@ -37,9 +30,6 @@ from ravine.theory.noise.moments import (
     noise_floor,
     paper_noise_coefficient,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CONDITION_NUMBERS = (2.0, 8.0, 32.0)
 """Condition numbers of the rows, as in the paper."""
@@ -137,8 +127,8 @@ def noise_plane(
         Dimensions Q, alpha_L, beta. A coefficient is infinite if there is no stationary
         distribution.
     """
-    alphas = cell_centres(*ALPHA_RANGE, resolution)
-    betas = cell_centres(*BETA_RANGE, resolution)
+    alphas = style.cell_centres(*ALPHA_RANGE, resolution)
+    betas = style.cell_centres(*BETA_RANGE, resolution)
     rows = []
     for place, problem in enumerate(problems):
         plane = (problem, alphas / float(problem.curvature.L), betas)
@@ -168,29 +158,29 @@ def noise_plane(
             )
         )
 
+    lengths = {"rate_steps": rate_steps, "floor_steps": floor_steps, "repeats": repeats}
     return over_ratios(
         rows,
         [float(problem.curvature.Q) for problem in problems],
         problem=problems[0].name,
         dimension=problems[0].dimension,
         sigma2=sigma2,
-        rate_steps=rate_steps,
-        floor_steps=floor_steps,
-        repeats=repeats,
         seed=seed,
         start=FAR,
         device=str(rest.attrs["device"]),
+        **lengths,
     )
 
 
 def _theory(
     problem: Quadratic, alphas: FloatArray, betas: FloatArray, steps: int
-) -> dict[str, FloatArray]:
+) -> dict[str, Any]:
     """Rate and coefficients of a problem in closed form, stationary and over the measured steps."""
-    L = float(problem.curvature.L)
+    curvature = problem.curvature
+    L = float(curvature.L)
     alpha, beta = np.meshgrid(alphas / L, betas, indexing="ij")
     method = Method(alpha, beta)
-    rho = np.asarray(spectral_radius(problem.curvature, method))
+    rho = np.asarray(spectral_radius(curvature, method))
 
     # The floor is measured from the first bin that starts in the second half.
     edges = bin_edges(steps)
@@ -203,12 +193,10 @@ def _theory(
         problem.eigenvalues, Method(alpha[stable], beta[stable]), first, steps
     )
     law = np.asarray(noise_floor(problem.eigenvalues, method))
-    paper = np.asarray(paper_noise_coefficient(problem.curvature, method, c_epsilon=True))
-    worst = np.asarray(exact_noise_coefficient(problem.curvature, method))
     return {
         "spectral_radius": rho,
-        "paper_coefficient": L**2 * paper,
-        "worst_coefficient": L**2 * worst,
+        "paper_coefficient": L**2 * paper_noise_coefficient(curvature, method, c_epsilon=True),
+        "worst_coefficient": L**2 * exact_noise_coefficient(curvature, method),
         "exact_coefficient": L**2 * np.where(stable, law, np.inf) / problem.dimension,
         "expected_coefficient": L**2 * window / problem.dimension,
     }
@@ -296,15 +284,15 @@ def findings(data: xr.Dataset) -> list[str]:
     ]
 
 
-@styled
-def draw_noise_plane(data: xr.Dataset) -> Figure:
+@style.styled
+def draw_noise_plane(data: xr.Dataset) -> style.Figure:
     """Draw a :func:`noise_plane`: one row per condition number; coefficients, then rates."""
     from matplotlib.colors import LogNorm, PowerNorm
 
     # Inches: a row of panels, then the two colour bars and the legend.
     count = data.sizes["Q"]
     shape = {"height": 1.25 * count + 1.15, "sharex": True, "sharey": True}
-    figure, axes = panels(count, len(_COLUMNS), **shape)
+    figure, axes = style.panels(count, len(_COLUMNS), **shape)
 
     # Four decades from near the smallest coefficient; at the edge of stability they are unbounded.
     # Most rates are slow, and the third power gives them more of the colours.
@@ -321,8 +309,8 @@ def draw_noise_plane(data: xr.Dataset) -> Figure:
         for axis, name in zip(row, _COLUMNS, strict=True):
             kept = one["diverged"] == 0.0 if name == "measured_rate" else stable
             noise = "coefficient" in name
-            images[noise] = draw_map(axis, *plane, one[name].where(kept), scales[noise])
-            draw_limit(axis, *plane, one["spectral_radius"])
+            maps = *plane, one[name].where(kept), scales[noise], one["spectral_radius"]
+            images[noise] = style.draw_map(axis, *maps)
             axis.set(xticks=[0, 1, 2, 3], yticks=[-1, -0.5, 0, 0.5, 1])
             axis.label_outer()
 
@@ -338,7 +326,7 @@ def draw_noise_plane(data: xr.Dataset) -> Figure:
     figure.colorbar(images[False], ax=axes[:, 4:], ticks=ticks, label="rate per step", **bars)
 
     first = axes[0, 0]
-    first.plot([], [], color=CONTOUR, label="ρ(α, β) = 1; grey: diverges")
+    first.plot([], [], color=style.CONTOUR, label="ρ(α, β) = 1; grey: diverges")
     words = "up and left of it: above Theorem 1's coefficient"
     first.plot([], [], color="black", linestyle="--", linewidth=0.9, label=words)
     figure.legend(ncols=2, loc="outside upper right")

@@ -1,10 +1,11 @@
-"""The (alpha, beta) plane: one quantity in colour, or the nested regions of the whole ladder."""
+"""Maps of the (alpha, beta) plane: the nested regions of the ladder, a quantity, or a sweep."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -12,18 +13,13 @@ import xarray as xr
 from ravine import __version__
 from ravine.arguments import FloatArray, Refusal, known_name, one_number, refuse_too_large, whole
 from ravine.curvature import Curvature
-from ravine.figures.plane import Plane, draw_plane, plane_figure, rated_plane, standard_marks
+from ravine.figures import plane, style
 from ravine.figures.ratios import at_each_ratio, over_ratios
-from ravine.figures.style import ORANGE, cell_centres, draw_map, finish, panels, styled
 from ravine.methods import Method
 from ravine.theory.ladder.batch_noise import SINGLE_TERMS, Batches
 from ravine.theory.ladder.rungs import RUNGS
 from ravine.theory.ladder.safety import safe_step
 from ravine.theory.noise.moments import exact_noise_coefficient
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 CONDITION_NUMBERS = (2.0, 8.0, 32.0, 128.0)
 """Condition numbers of the panels: below and above 11.66 and 17.06, where textbook Nesterov loses
@@ -40,12 +36,21 @@ _AXES = ("alpha_L", "beta")
 _NOISE = "noise_floor"
 _NOISE_NAME = "L² E‖y − x*‖² / σ², worst direction"
 
-QUANTITIES = (
-    "regions",
-    *(rung.key.replace("_", "-") for rung in RUNGS),
-    _NOISE.replace("_", "-"),
-)
+_KEYS = ("regions", *(rung.key for rung in RUNGS), _NOISE)
+QUANTITIES = tuple(key.replace("_", "-") for key in _KEYS)
 """Quantities of a map: the nested regions of all rungs, one rung, or the noise floor."""
+
+_OUTCOMES = ("#3d85bd", "#8fbfdf", "#f3eee3", "#5c5c5c")
+"""Colours of converged, noise floor, undecided, diverged: the order of their numbers."""
+
+_LOGARITHMIC = ("floor", "floor_sup", "final_error", "diverged_at", "rate_start", "rate_stop")
+"""Measures that span many powers of ten."""
+
+_FINE = 160
+"""Points along each axis for contours that look smooth."""
+
+_DECADES = 1e12
+"""Ratio of the largest to the smallest value on a logarithmic scale; diverging runs exceed it."""
 
 
 def parameter_map(
@@ -125,58 +130,55 @@ def _centres(name: str, ends: tuple[float, float], pixels: int) -> FloatArray:
         rule = "two numbers, the smaller first"
         raise Refusal(name, rule, f"{low:g}, {high:g}", "swap or widen them")
 
-    return cell_centres(low, high, pixels)
+    return style.cell_centres(low, high, pixels)
 
 
-def _plane(data: xr.Dataset, Q: float, *keys: str) -> Plane:
+def _plane(data: xr.Dataset, Q: float, *keys: str) -> plane.Plane:
     """The plane of a :func:`parameter_map` at Q, with all rungs or those of the given keys."""
     rates = {key: data[key].values.T for key in keys or [rung.key for rung in RUNGS]}
-    marks = standard_marks(Curvature(1.0 / Q, 1.0))
-    return rated_plane(data["alpha_L"].values, data["beta"].values, rates, marks)
+    marks = plane.standard_marks(Curvature(1.0 / Q, 1.0))
+    return plane.rated_plane(data["alpha_L"].values, data["beta"].values, rates, marks)
 
 
-def draw_parameter_map(data: xr.Dataset, quantity: str = "regions") -> Figure:
+def draw_parameter_map(data: xr.Dataset, quantity: str = "regions") -> style.Figure:
     """Draw a :func:`parameter_map`: the nested regions, or one of ``QUANTITIES`` in colour."""
     known_name("quantity", quantity, QUANTITIES)
     Q = data.attrs["Q"]
     if quantity == "regions":
         title = f"Where Nesterov's method is safe, Q = {Q:g}"
-        return plane_figure(_plane(data, Q), title, over=_draw_safe_step)
+        return plane.plane_figure(_plane(data, Q), title, over=_draw_safe_step)
 
     values = data[quantity.replace("-", "_")]
     # A noise floor exists only where exact gradients converge, so the line is theirs.
     edge = "spectral_radius" if values.name == _NOISE else str(values.name)
-    label = values.attrs["long_name"]
-
-    def under(figure: Figure, axes: Axes) -> None:
-        figure.colorbar(_draw_quantity(axes, values), ax=axes, label=label, extend="max")
-
-    return plane_figure(
-        _plane(data, Q, edge), f"{label}, Q = {Q:g}", under=under, over=_draw_safe_step
-    )
+    title = f"{values.attrs['long_name']}, Q = {Q:g}"
+    under = partial(_draw_quantity, values)
+    return plane.plane_figure(_plane(data, Q, edge), title, under=under, over=_draw_safe_step)
 
 
-def _draw_quantity(axes: Axes, values: xr.DataArray) -> Any:
+def _draw_quantity(values: xr.DataArray, axes: style.Axes) -> None:
     """One quantity in colour: a noise floor on a logarithmic scale, a rate up to 1."""
     from matplotlib.colors import LogNorm, Normalize
 
-    finite = values.where(np.isfinite(values))
-    plane = values["alpha_L"], values["beta"]
+    shown = values.where(np.isfinite(values))
     if values.name == _NOISE:
         # Four decades from the lowest twentieth; only the edge of stability exceeds them.
-        low = float(finite.quantile(0.05))
-        return draw_map(axes, *plane, finite, LogNorm(low, 1e4 * low))
+        low = float(shown.quantile(0.05))
+        norm: Normalize = LogNorm(low, 1e4 * low)
+    else:
+        # A map with slow rates everywhere still shows a range of colours.
+        norm = Normalize(min(float(shown.min()), 0.99), 1.0)
+        shown = shown.where(values < 1.0)
 
-    # A map with slow rates everywhere still shows a range of colours.
-    norm = Normalize(min(float(finite.min()), 0.99), 1.0)
-    return draw_map(axes, *plane, finite.where(values < 1.0), norm)
+    mesh = style.draw_map(axes, values["alpha_L"], values["beta"], shown, norm)
+    axes.figure.colorbar(mesh, ax=axes, label=values.attrs["long_name"], extend="max")
 
 
-def _draw_safe_step(axes: Axes) -> None:
+def _draw_safe_step(axes: style.Axes) -> None:
     """Draw the largest step that is safe for every mu, against momentum."""
     betas = np.linspace(-0.999, 0.999, 800)
     label = "largest step safe for every μ"
-    axes.plot(safe_step(1.0, betas), betas, "--", color=ORANGE, label=label)
+    axes.plot(safe_step(1.0, betas), betas, "--", color=style.ORANGE, label=label)
 
 
 def nested_regions(*, resolution: int = 100, Q: Sequence[float] = CONDITION_NUMBERS) -> xr.Dataset:
@@ -204,16 +206,16 @@ def areas(data: xr.Dataset) -> dict[str, list[float]]:
     return shares | {"nested": ordered.mean(axis=(1, 2)).tolist()}
 
 
-@styled
-def draw_nested_regions(data: xr.Dataset) -> Figure:
+@style.styled
+def draw_nested_regions(data: xr.Dataset) -> style.Figure:
     """Draw the nested regions, a panel for each Q."""
-    figure, axes = panels(1, data.sizes["Q"], height=3.2, sharey=True)
+    figure, axes = style.panels(1, data.sizes["Q"], height=3.2, sharey=True)
     for axis, Q in zip(axes[0], data["Q"].values, strict=True):
-        draw_plane(axis, _plane(data.sel(Q=Q), Q), labels=False)
+        plane.draw_plane(axis, _plane(data.sel(Q=Q), Q), labels=False)
         _draw_safe_step(axis)
         axis.set_title(f"Q = {Q:g}")
 
-    return finish(figure, axes, 2)
+    return style.finish(figure, axes, 2)
 
 
 def findings(data: xr.Dataset) -> list[str]:
@@ -225,3 +227,88 @@ def findings(data: xr.Dataset) -> list[str]:
     ]
     lines.append(f"The rungs are in order on {min(shares['nested']):.1%} of the pixels.")
     return lines
+
+
+def shown_measure(data: xr.Dataset, measure: str | None = None) -> xr.DataArray:
+    """The measure of a sweep to draw, by name or the first one, with ascending axes.
+
+    Parameters
+    ----------
+    data
+        The result of ``ravine.engine.sweep.sweep`` for a plane of at least 2 x 2 pixels.
+    measure
+        One of its variables. Default: the first.
+
+    Examples
+    --------
+    >>> from ravine.engine.sweep import sweep
+    >>> from ravine.problems import worst_case_quadratic
+    >>> swept = sweep(worst_case_quadratic(8, 5), [0.2, 0.1], [0.0, 0.5], steps=50, threads=1)
+    >>> shown_measure(swept, "rate")["alpha"].values.tolist()
+    [0.1, 0.2]
+    """
+    if "pair" in data.sizes or min(data.sizes.values()) < 2:
+        sizes = " x ".join(str(n) for n in data.sizes.values())
+        rule = "a plane of at least 2 x 2 pixels"
+        raise Refusal("the sweep", rule, sizes, "sweep over two axes")
+
+    names = [str(name) for name in data.data_vars]
+    chosen = names[0] if measure is None else known_name("measure", measure, names)
+    return data[chosen].sortby(["alpha", "beta"])
+
+
+def sweep_plane(data: xr.Dataset) -> plane.Plane:
+    """The rungs of the ladder for the curvature of a sweep, on an even grid over its axes.
+
+    A sweep with its own look-ahead has it only at its pixels, so some of these are used instead.
+    """
+    curvature = Curvature(data.attrs["mu"], data.attrs["L"])
+    ordered = data.sortby(["alpha", "beta"])
+    steps = ordered["alpha"].values * data.attrs["L"]
+    momenta = ordered["beta"].values
+    if "gamma" not in ordered.coords:
+        ends = (np.linspace(axis[0], axis[-1], _FINE) for axis in (steps, momenta))
+        return plane.ladder_plane(curvature, *ends)
+
+    i, j = (
+        np.unique(np.linspace(0, len(axis) - 1, _FINE).round().astype(int))
+        for axis in (steps, momenta)
+    )
+    gamma = ordered["gamma"].values[np.ix_(i, j)].T
+    return plane.ladder_plane(curvature, steps[i], momenta[j], gamma=gamma)
+
+
+def draw_sweep_map(data: xr.Dataset, measure: str | None = None) -> style.Figure:
+    """Draw one measure of a sweep, as in :func:`shown_measure`, with the ladder on top."""
+    shown = shown_measure(data, measure)
+    Q = data.attrs["L"] / data.attrs["mu"]
+    title = f"{data.attrs['problem']}, Q = {Q:g}, {data.attrs['steps']} steps"
+    under = partial(_draw_measure, shown, shown["alpha"] * data.attrs["L"])
+    return plane.plane_figure(sweep_plane(data), title, under=under)
+
+
+def _draw_measure(shown: xr.DataArray, steps: xr.DataArray, axes: style.Axes) -> None:
+    """A measure in colour with a colour bar; outcomes are in the legend instead."""
+    from matplotlib.colors import ListedColormap, LogNorm, Normalize
+
+    if shown.name == "diverged_at":
+        shown = shown.where(shown > 0)
+
+    # A logarithmic scale for measures over many powers of ten, up to diverging runs.
+    logarithmic = shown.name in _LOGARITHMIC
+    known = shown.values[np.isfinite(shown) & ((shown > 0.0) | (not logarithmic))]
+    low, high = (known.min(), known.max()) if known.size else (0.0, 1.0)
+    norm = Normalize(low, min(high, 1.0) if shown.name == "rate" and low < 1.0 else high)
+    if logarithmic and 0.0 < low < high:
+        norm = LogNorm(low, min(high, _DECADES * low))
+    if shown.name == "outcome":
+        norm = Normalize(-0.5, 3.5)  # each whole number lies in the middle of its colour
+
+    mesh = style.draw_map(axes, steps, shown["beta"], shown, norm)
+    if shown.name == "outcome":
+        mesh.set_cmap(ListedColormap(_OUTCOMES))
+        for colour, words in zip(_OUTCOMES, shown.attrs["flag_meanings"].split(), strict=True):
+            look: Any = {"facecolor": colour, "edgecolor": "black", "linewidth": 0.5}
+            axes.fill([], [], label=words.replace("_", " "), **look)
+    else:
+        axes.figure.colorbar(mesh, ax=axes, label=shown.attrs["long_name"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +18,11 @@ import numpy.typing as npt
 from ravine.arguments import FloatArray
 from ravine.curvature import Curvature
 from ravine.figures.plane_labels import Label, place_labels
-from ravine.figures.style import BLACK, METHODS, OUTSIDE, finish, ink_on, panels, styled
+from ravine.figures.style import METHODS, OUTSIDE, Axes, Figure, finish, ink_on, panels, styled
 from ravine.methods import Method, nesterov, sgd
 from ravine.theory.ladder.batch_noise import SINGLE_TERMS, Batches
 from ravine.theory.ladder.rungs import OUTSIDE as OUTSIDE_WORDS
 from ravine.theory.ladder.rungs import RUNGS, Rung
-
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _SECTIONS = 16
 """Number of parts of a grid edge; a border is put in the middle of one part."""
@@ -193,10 +188,8 @@ def standard_marks(curvature: Curvature) -> tuple[Mark, ...]:
     )
 
 
-def draw_plane(
-    axes: Axes, plane: Plane, *, filled: bool = True, labels: bool = True
-) -> list[Artist]:
-    """Draw the regions, or only the lines around them, and the marks; returns legend handles.
+def draw_plane(axes: Axes, plane: Plane, *, filled: bool = True, labels: bool = True) -> None:
+    """Draw the regions, or only the lines around them, and the marks.
 
     Parameters
     ----------
@@ -210,12 +203,18 @@ def draw_plane(
     labels
         Write the labels of the regions.
     """
+    from matplotlib.patheffects import withStroke
+
     if filled:
-        _fill_regions(axes, plane)
-    else:
-        _draw_borders(axes, plane)
-    for label in plane.labels() if filled and labels else ():
-        _write(axes, label)
+        _fill_regions(axes, plane, plane.labels() if labels else [])
+    for region in () if filled else plane.regions:
+        # A dark rim makes the lines visible on every colour.
+        colour, dashes = region.rung.contour
+        rim = withStroke(linewidth=2.6, foreground="#000000b0")
+        line: Any = {"color": colour, "ls": dashes, "lw": 1.4, "path_effects": [rim]}
+        axes.plot([], [], label=region.rung.contour_label, **line)
+        for border in plane.contour(region):
+            axes.plot(border[:, 0], border[:, 1], **line)
 
     for mark in plane.marks:
         look = METHODS[mark.key]
@@ -230,7 +229,6 @@ def draw_plane(
         xlabel="step size αL", ylabel="momentum β",
         xlim=(plane.steps[0], plane.steps[-1]), ylim=(plane.momenta[0], plane.momenta[-1]),
     )  # fmt: skip
-    return axes.get_legend_handles_labels()[0]
 
 
 @styled
@@ -238,7 +236,7 @@ def plane_figure(
     plane: Plane,
     title: str = "",
     *,
-    under: Callable[[Figure, Axes], None] | None = None,
+    under: Callable[[Axes], None] | None = None,
     over: Callable[[Axes], None] | None = None,
 ) -> Figure:
     """Draw a plane alone, filled, or its borders over the map that ``under`` draws.
@@ -246,9 +244,9 @@ def plane_figure(
     ``over`` draws on top. Everything with a label is in the legend below.
     """
     figure, axes = panels(1, 1, height=6.2)
-    axis = axes[0, 0]
+    [[axis]] = axes
     if under is not None:
-        under(figure, axis)
+        under(axis)
     draw_plane(axis, plane, filled=under is None)
     if over is not None:
         over(axis)
@@ -256,50 +254,28 @@ def plane_figure(
     return finish(figure, axes, 2)
 
 
-def _write(axes: Axes, label: Label) -> None:
-    """A label in a region, or beside it with a line that is visible on light and dark colours."""
-    from matplotlib.patheffects import withStroke
-
-    ink = ink_on(label.ground)
-    rim = withStroke(linewidth=1.8, foreground="#ffffff80" if ink == BLACK else "#00000080")
-    line = {"arrowstyle": "-", "linewidth": 0.8, "color": ink, "path_effects": [rim]}
-    axes.annotate(
-        "\n".join(label.lines), label.points_at or label.at, label.at, fontsize=7.5, color=ink,
-        ha="center", va="center", arrowprops=line if label.points_at else None,
-    )  # fmt: skip
-
-
-def _fill_regions(axes: Axes, plane: Plane) -> None:
+def _fill_regions(axes: Axes, plane: Plane, labels: list[Label]) -> None:
+    """Regions in their colours, with words in them or beside them."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
+    from matplotlib.patheffects import withStroke
 
     axes.set_facecolor(OUTSIDE)
     axes.fill([], [], color=OUTSIDE, label=OUTSIDE_WORDS)
     for region in plane.regions:
-        rings = [Path(ring, closed=True) for ring in region.rings]
-        whole = Path.make_compound_path(*rings)
-        look: dict[str, Any] = {
-            "facecolor": region.rung.colour,
-            "edgecolor": "white",
-            "linewidth": 0.8,
-        }
+        whole = Path.make_compound_path(*(Path(ring, closed=True) for ring in region.rings))
+        look: Any = {"facecolor": region.rung.colour, "edgecolor": "white", "linewidth": 0.8}
         axes.add_patch(PathPatch(whole, label=region.rung.region_label, **look))
 
-
-def _draw_borders(axes: Axes, plane: Plane) -> None:
-    """Lines where each rate is 1, with a dark rim, so that they are visible on every colour."""
-    from matplotlib.patheffects import withStroke
-
-    for region in plane.regions:
-        look: dict[str, Any] = {
-            "color": region.rung.contour[0],
-            "linestyle": region.rung.contour[1],
-            "linewidth": 1.4,
-            "path_effects": [withStroke(linewidth=2.6, foreground="#000000b0")],
-        }
-        axes.plot([], [], label=region.rung.contour_label, **look)
-        for line in plane.contour(region):
-            axes.plot(line[:, 0], line[:, 1], **look)
+    for label in labels:
+        ink = ink_on(label.ground)
+        # The line from a label to its region is visible on light and dark colours.
+        rim = withStroke(linewidth=1.8, foreground=f"{ink_on(ink)}80")
+        line = {"arrowstyle": "-", "linewidth": 0.8, "color": ink, "path_effects": [rim]}
+        axes.annotate(
+            "\n".join(label.lines), label.points_at or label.at, label.at, fontsize=7.5, color=ink,
+            ha="center", va="center", arrowprops=line if label.points_at else None,
+        )  # fmt: skip
 
 
 def _rings(steps: FloatArray, momenta: FloatArray, rate: FloatArray) -> list[FloatArray]:

@@ -30,8 +30,12 @@ _LONGEST = 0.45
 """Longest line from a label to its region, as a share of the plane."""
 
 Mask = npt.NDArray[np.bool_]
+Parts = npt.NDArray[np.int64]
+"""The part of the plane that each grid point lies in, by its index."""
 Place = tuple[int, int]
 """Row and column."""
+Found = tuple[tuple[str, ...], list[Place]]
+"""Words in lines, and their place; in another part, also the point that they belong to."""
 
 
 class Label(NamedTuple):
@@ -49,7 +53,7 @@ class Label(NamedTuple):
 def place_labels(
     steps: FloatArray,
     momenta: FloatArray,
-    counts: npt.NDArray[np.int64],
+    counts: Parts,
     names: Sequence[tuple[str, str]],
     marks: Sequence[tuple[str, float, float]] = (),
 ) -> list[Label]:
@@ -81,28 +85,19 @@ def place_labels(
         half = int(1.3 * _extent((words,), part.shape)[1]) + 1
         _cover(taken, (words,), (row, column + (half if column <= BESIDE * len(xs) else -half)))
 
-    labels = []
+    labels: list[Label] = []
     named = [index for index in range(len(names)) if (part == index).mean() >= _LEAST]
-    outside = []
-    for index in named:
-        words, colour = names[index]
-        inside = _inside(words, (part == index) & ~taken)
-        if inside is None:
-            outside.append(index)
-        else:
-            lines, (row, column) = inside
-            _cover(taken, *inside)
-            labels.append(Label(lines, (float(xs[column]), float(ys[row])), colour))
-
-    for index in outside:
-        beside = _beside(names[index][0], part, part == index, taken)
-        if beside is not None:
-            lines, (row, column), (top, left) = beside
-            _cover(taken, lines, (row, column))
-            taken[_between((row, column), (top, left))] = True
-            at = float(xs[column]), float(ys[row])
-            _, colour = names[part[row, column]]
-            labels.append(Label(lines, at, colour, (float(xs[left]), float(ys[top]))))
+    for find in (_inside, _beside):
+        for index in [*named]:
+            where = find(names[index][0], part, index, taken)
+            if where is not None:
+                named.remove(index)
+                lines, places = where
+                _cover(taken, lines, places[0])
+                taken[_between(places[0], places[-1])] = True
+                points = [(float(xs[column]), float(ys[row])) for row, column in places]
+                _, colour = names[part[places[0]]]
+                labels.append(Label(lines, points[0], colour, *points[1:]))
 
     return labels
 
@@ -139,33 +134,32 @@ def _depth(mask: Mask) -> FloatArray:
     return np.asarray(distance_transform_edt(np.pad(mask, 1)))[1:-1, 1:-1]
 
 
-def _inside(words: str, free: Mask) -> tuple[tuple[str, ...], Place] | None:
-    """Lines and position of the label, in the middle of the space where it fits."""
+def _inside(words: str, part: Parts, index: int, taken: Mask) -> Found | None:
+    """Lines and position of the label, in the middle of the space in its part where it fits."""
+    free = (part == index) & ~taken
     for margin in (MARGIN, _NARROW):
         for lines in _wrapped(words):
             depth = _depth(_fits(lines, free, margin))
             if depth.any():
                 row, column = np.unravel_index(depth.argmax(), depth.shape)
-                return lines, (int(row), int(column))
+                return lines, [(int(row), int(column))]
 
     return None
 
 
-def _beside(
-    words: str, part: npt.NDArray[np.int64], own: Mask, taken: Mask
-) -> tuple[tuple[str, ...], Place, Place] | None:
+def _beside(words: str, part: Parts, index: int, taken: Mask) -> Found | None:
     """Lines and position of the label in another part, and the nearest point of its own."""
     from scipy.ndimage import distance_transform_edt, maximum_filter, minimum_filter
 
-    depth = _depth(own)
+    depth = _depth(part == index)
     goal = depth >= 0.6 * depth.max()
     distances: Any = distance_transform_edt(~goal, return_indices=True)
     far, nearest = distances
     # The whole label stands in one part: no border crosses it.
     interior = maximum_filter(part, 3) == minimum_filter(part, 3)
     for lines in _wrapped(words):
-        up, across = _extent(lines, own.shape)
-        away = np.abs(nearest - np.indices(own.shape))
+        up, across = _extent(lines, part.shape)
+        away = np.abs(nearest - np.indices(part.shape))
         # The line to its own part begins at the label, and is long enough to be visible.
         clear = (away[0] > up + _SHORTEST) | (away[1] > across + _SHORTEST)
         reach = np.where(_fits(lines, interior & ~taken, _NARROW) & clear, far, np.inf)
@@ -175,7 +169,7 @@ def _beside(
             if reach[row, column] > _LONGEST * _POINTS:
                 break
             if not taken[_between((row, column), anchor)].any():
-                return lines, (row, column), anchor
+                return lines, [(row, column), anchor]
 
     return None
 

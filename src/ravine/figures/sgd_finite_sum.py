@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
 from ravine.engine.kernels.finite_sum import ensemble
 from ravine.figures.ratios import at_each_ratio, over_ratios
-from ravine.figures.style import BLUE, GREEN, RED, SKY, finish, panels, styled
+from ravine.figures.style import BLUE, GREEN, RED, SKY, Figure, finish, panels, styled
 from ravine.methods import sgd
 from ravine.problems import partitioned_least_squares
 from ravine.sampling import Sampling
 from ravine.theory.bounds import best_sgd_finite_sum
 from ravine.theory.finite_sums.mean_square import stationary_covariance
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CONDITION_NUMBERS = (16.0, 32.0, 64.0)
 """Condition numbers of the panels, as in the paper."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,12 @@ import numpy.typing as npt
 from ravine.files import written_whole
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.collections import QuadMesh
-    from matplotlib.figure import Figure
+    import matplotlib.axes
+    import matplotlib.collections
+    import matplotlib.figure
+
+Axes: TypeAlias = "matplotlib.axes.Axes"
+Figure: TypeAlias = "matplotlib.figure.Figure"
 
 DPI = 200
 """Dots per inch of a picture, enough for sharp fine lines."""
@@ -77,20 +80,17 @@ METHODS = {
 _SETTINGS = Path(__file__).with_name("print.mplstyle")
 """Sizes of text, and widths of lines and frames."""
 
-_P = ParamSpec("_P")
+
+@contextmanager
+def _print_sizes() -> Iterator[None]:
+    from matplotlib.style import context
+
+    with context(_SETTINGS):
+        yield
 
 
-def styled(draw: Callable[_P, Figure]) -> Callable[_P, Figure]:
-    """Decorate a function that draws a figure: it uses the sizes of ``print.mplstyle``."""
-
-    @wraps(draw)
-    def drawn(*arguments: _P.args, **options: _P.kwargs) -> Figure:
-        import matplotlib as mpl
-
-        with mpl.rc_context(mpl.rc_params_from_file(_SETTINGS, use_default_template=False)):
-            return draw(*arguments, **options)
-
-    return drawn
+styled = _print_sizes()
+"""Decorates a function that draws a figure: it uses the sizes of ``print.mplstyle``."""
 
 
 def ink_on(ground: str) -> str:
@@ -153,9 +153,21 @@ def save_picture(figure: Figure, path: Path) -> None:
 
 
 def draw_map(
-    axes: Axes, steps: npt.ArrayLike, momenta: npt.ArrayLike, values: npt.ArrayLike, norm: Any
-) -> QuadMesh:
+    axes: Axes,
+    steps: npt.ArrayLike,
+    momenta: npt.ArrayLike,
+    values: npt.ArrayLike,
+    norm: Any,
+    rho: npt.ArrayLike | None = None,
+) -> matplotlib.collections.QuadMesh:
     """Draw values over (steps, momenta) in colour, and the background where they are not finite.
+
+    Parameters
+    ----------
+    axes, steps, momenta, values, norm
+        Of matplotlib.
+    rho
+        A spectral radius over the same: the line on which it is 1 is drawn on top.
 
     Returns
     -------
@@ -165,15 +177,12 @@ def draw_map(
     axes.set_facecolor(NOTHING)
     axes.set(xlabel="step size αL", ylabel="momentum β")
     shown = np.ma.masked_invalid(np.asarray(values).T)
-    return axes.pcolormesh(steps, momenta, shown, norm=norm, cmap=MAP_COLOURS, rasterized=True)
+    mesh = axes.pcolormesh(steps, momenta, shown, norm=norm, cmap=MAP_COLOURS, rasterized=True)
+    if rho is not None:
+        look: Any = {"levels": [1.0], "colors": [CONTOUR], "linewidths": 1.0}
+        axes.contour(steps, momenta, np.asarray(rho).T, **look)
 
-
-def draw_limit(
-    axes: Axes, steps: npt.ArrayLike, momenta: npt.ArrayLike, rho: npt.ArrayLike
-) -> None:
-    """Draw the line rho = 1 of a spectral radius over (steps, momenta)."""
-    look: Any = {"levels": [1.0], "colors": [CONTOUR], "linewidths": 1.0}
-    axes.contour(steps, momenta, np.asarray(rho).T, **look)
+    return mesh
 
 
 def cell_centres(low: float, high: float, cells: int) -> npt.NDArray[np.float64]:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ravine.arguments import Refusal
 from ravine.figures.style import METHODS, ORANGE
 from ravine.methods import Method
 from ravine.sampling import Sampling
@@ -19,9 +18,8 @@ from ravine.tables.source import NAMED
 from ravine.theory.ladder.rungs import OUTSIDE, RUNGS
 from ravine.theory.ladder.worst_case import worst_case_rate
 from ravine.web.plane_picture import plane_key, plane_picture
-from ravine.web.quantities import QUANTITIES
 from ravine.web.run_picture import DIMENSION, TURNS, run_key, run_picture
-from ravine.web.view import CHOICES, CONTROLS, PRESETS, RIGHT, Example, View, parse, preset_of
+from ravine.web.view import CHOICES, CONTROLS, PRESETS, QUANTITIES, Example, View, parse, preset_of
 
 COLOURS = {"chosen": ORANGE, "sgd": METHODS["sgd"].colour}
 """Colours of the two methods that run, for the page's style."""
@@ -121,16 +119,13 @@ def _remedy(view: View) -> str:
     """The nearest momentum, or otherwise step size, that is safe in any order."""
     alpha = view.step / view.Q
     momenta = np.linspace(view.beta, 0.0, 401)[1:]
-    steps = np.geomspace(view.step, 1e-4 * RIGHT, 801)[1:]
+    steps = np.geomspace(view.step, 1e-4 * CONTROLS["step"].high, 801)[1:]
     below = "≤" if view.beta > 0.0 else "≥"
     for words, values, methods in (
         (f"momentum {below}", momenta, Method(alpha, momenta, view.gamma)),
         ("step size αL ≤", steps, Method(steps / view.Q, view.beta, view.gamma)),
     ):
-        try:
-            safe = worst_case_rate(view.batches.terms(view.curvature), methods) < 1.0
-        except Refusal:  # terms that may be flat: no order is safe then
-            return ""
+        safe = worst_case_rate(view.batches.terms(view.curvature), methods) < 1.0
         if np.any(safe):
             return f"; safe if {words} {_rounded(float(values[int(np.argmax(safe))]))}"
 

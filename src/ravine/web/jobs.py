@@ -76,20 +76,17 @@ class Job:
 
     def _listen(self) -> None:
         """Read lines until the process ends."""
-        for text in self.process.stdout:
-            message = json.loads(text)
-            self.state["parts"] += message.pop("parts", [])
-            if "answer" in message:
-                self._answers.put(message.pop("answer"))
-            self.state |= message
+        with suppress(BrokenPipeError), self.process:  # closes its pipes
+            for text in self.process.stdout:
+                message = json.loads(text)
+                self.state["parts"] += message.pop("parts", [])
+                if "answer" in message:
+                    self._answers.put(message.pop("answer"))
+                self.state |= message
 
-        failed = self.process.wait() != 0
-        if failed and not (self.state["result"] or self.state["refusal"]):
+        if self.process.wait() != 0 and not (self.state["result"] or self.state["refusal"]):
             self.state["refusal"] = "This needed more time or memory than the page allows."
         self._answers.put("")  # wakes a waiting caller
-        for pipe in (self.process.stdin, self.process.stdout):
-            with suppress(BrokenPipeError):
-                pipe.close()
 
 
 class Jobs:

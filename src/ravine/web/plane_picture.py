@@ -14,8 +14,7 @@ from ravine.figures.style import MAP_COLOURS, METHODS, draw_map, ink_on
 from ravine.methods import Method
 from ravine.theory.ladder.rungs import OUTSIDE, RUNGS
 from ravine.web.picture import Layer, axis, joined, line, power
-from ravine.web.quantities import QUANTITIES, Quantity
-from ravine.web.view import RIGHT, Axis, View
+from ravine.web.view import QUANTITIES, RIGHT, Axis, View
 
 GRID = {False: 36, True: 72}
 """Points along an axis for the borders: while something moves, and at rest."""
@@ -111,7 +110,7 @@ def quantity_map(view: View, pixels: int) -> tuple[FloatArray, float, float]:
     Rates are on a linear scale, other quantities are logarithms to base 10. Where even exact
     gradients diverge, no colour is meaningful, and the value is NaN.
     """
-    quantity: Quantity = QUANTITIES[view.colour]
+    quantity = QUANTITIES[view.colour]
     steps, momenta = middles(view, pixels)
     alpha, beta = np.meshgrid(steps / view.Q, momenta)
     stable = RUNGS[0].rate(view.curvature, Method(alpha, beta, view.gamma)).upper < 1.0
@@ -150,14 +149,14 @@ def draw_plane_figure(view: View) -> Any:
     if view.colour == "regions":
         return plane_figure(plane)
 
-    def under(figure: Any, axes: Any) -> None:
+    def under(axes: Any) -> None:
         from matplotlib.colors import Normalize
 
         values, low, high = quantity_map(view, PIXELS[True])
         mesh = draw_map(axes, *middles(view, PIXELS[True]), values.T, Normalize(low, high))
         quantity = QUANTITIES[view.colour]
         words = quantity.label if quantity.rate else f"log₁₀ {quantity.label}"
-        figure.colorbar(mesh, ax=axes, label=words)
+        axes.figure.colorbar(mesh, ax=axes, label=words)
 
     return plane_figure(plane, under=under)
 

@@ -56,7 +56,30 @@ def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
     def first() -> str:
         return render_template("index.html", **page())
 
-    _connect_explore(app)
+    @app.post("/answer")
+    def reply() -> Response:
+        return _json(answer(_wanted()))
+
+    @app.get("/ravine-plane.<form>")
+    def plane(form: str) -> Response:
+        """The plane as a file to download."""
+        view = parse(request.args.to_dict())
+        if form not in FILES:
+            abort(404)
+        if form == "csv":
+            return Response(plane_csv(view), mimetype=FILES[form])
+
+        buffer = io.BytesIO()
+        draw_plane_figure(view).savefig(buffer, format=form)
+        return Response(buffer.getvalue(), mimetype=FILES[form])
+
+    @app.get("/claims")
+    def claims() -> Response:
+        # Imported here: the claims import all figures, which nothing else on the page needs.
+        from ravine.web.claims import claim_list
+
+        return _json(claim_list())
+
     _connect_jobs(app)
     if warm:
         threading.Thread(target=_prepare, daemon=True).start()
@@ -85,32 +108,6 @@ def _wanted() -> dict[str, Any]:
     if not isinstance(wanted, dict):
         abort(400)
     return wanted
-
-
-def _connect_explore(app: Flask) -> None:
-    @app.post("/answer")
-    def reply() -> Response:
-        return _json(answer(_wanted()))
-
-    @app.get("/ravine-plane.<form>")
-    def plane(form: str) -> Response:
-        """The plane as a file to download."""
-        view = parse(request.args.to_dict())
-        if form not in FILES:
-            abort(404)
-        if form == "csv":
-            return Response(plane_csv(view), mimetype=FILES[form])
-
-        buffer = io.BytesIO()
-        draw_plane_figure(view).savefig(buffer, format=form)
-        return Response(buffer.getvalue(), mimetype=FILES[form])
-
-    @app.get("/claims")
-    def claims() -> Response:
-        # Imported here: the claims import all figures, which nothing else on the page needs.
-        from ravine.web.claims import claim_list
-
-        return _json(claim_list())
 
 
 def _connect_jobs(app: Flask) -> None:

@@ -1,20 +1,28 @@
-"""Every setting of the page: its meaning, its range and its form in an address; presets."""
+"""Every setting of the page: meaning, range, form in an address; quantities in colour, presets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
+import numpy as np
+
+from ravine.arguments import FloatArray
 from ravine.choices import Choice
 from ravine.curvature import Curvature
 from ravine.figures.style import METHODS
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
 from ravine.sampling import Sampling
+from ravine.theory.finite_sums.inconsistent_term import inconsistent_term_rate
 from ravine.theory.ladder.batch_noise import Batches
-from ravine.web.quantities import QUANTITIES
+from ravine.theory.ladder.rates import spectral_radius
+from ravine.theory.ladder.rungs import RUNGS, Rung
+from ravine.theory.noise.moments import exact_noise_coefficient
+from ravine.theory.tuning.budget import moment_after
 
 RIGHT = 2.5
 """Largest step size αL of the plane: beyond 4/3 nothing with positive momentum converges."""
@@ -242,6 +250,59 @@ def _typed(value: Any) -> str:
         return short if abs(float(short) - value) <= 1e-5 * abs(value) else repr(value)
 
     return str(value)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity that the plane can show."""
+
+    name: str
+    """Its name in the list."""
+    label: str
+    """The label of the colour bar."""
+    values: Callable[[View, Method], FloatArray]
+    """Computes an array from a view and a plane of methods."""
+    needs: tuple[str, ...] = ()
+    """Settings that it depends on, in addition to those of the regions."""
+    rate: bool = True
+    """A rate per step is shown below 1, on a linear scale; anything else on a logarithmic one."""
+
+
+def _rung_rate(rung: Rung, view: View, plane: Method) -> FloatArray:
+    return np.asarray(rung.rate(view.curvature, plane, view.batches).upper)
+
+
+def _noise_floor(view: View, plane: Method) -> FloatArray:
+    return view.sigma2 * np.asarray(exact_noise_coefficient(view.curvature, plane))
+
+
+def _after(objective: bool, view: View, plane: Method) -> FloatArray:
+    """E r² or E f - f* after K steps from r = 1, the larger one of lambda = mu and lambda = L."""
+    alpha, beta, gamma = np.broadcast_arrays(plane.alpha, plane.beta, plane.gamma)
+    each = Method(alpha[..., None], beta[..., None], gamma[..., None])
+    ends = np.array([1.0, view.Q])
+    moments = moment_after(ends, each, sigma2=view.sigma2, steps=view.K)
+    return np.asarray((0.5 * ends * moments if objective else moments).max(axis=-1))
+
+
+def _sum_rate(view: View, plane: Method) -> FloatArray:
+    """Root-mean-square rate on the sum with one inconsistent term, in the order chosen."""
+    third = inconsistent_term_rate(1.0, view.Q, plane, n=view.n, sampling=view.sampling)
+    return np.maximum(third, np.asarray(spectral_radius(view.curvature, plane)))
+
+
+_DRAWN, _BUDGET = ("n", "sampling"), ("sigma2", "K")
+_DISTANCE, _LOSS = partial(_after, False), partial(_after, True)
+QUANTITIES: dict[str, Quantity] = {
+    **{rung.key: Quantity(rung.title, rung.title, partial(_rung_rate, rung)) for rung in RUNGS},
+    "sum": Quantity("rate with one inconsistent term", "root-mean-square rate", _sum_rate, _DRAWN),
+    "floor": Quantity("noise floor", "E‖y − x*‖², k → ∞", _noise_floor, ("sigma2",), rate=False),
+    "error": Quantity(
+        "distance after K steps", "E‖y − x*‖² after K", _DISTANCE, _BUDGET, rate=False
+    ),
+    "excess": Quantity("loss after K steps", "E f − f* after K", _LOSS, _BUDGET, rate=False),
+}
+"""Quantities by their name in an address. A new rung is included automatically."""
 
 
 @dataclass(frozen=True)
