@@ -77,10 +77,10 @@ def files_that_tell_rules_apart(package):
     return named
 
 
-def test_a_rule_is_known_in_three_files():
-    """Its traits in ravine.sampling, the engine's draws, and the table of the theory."""
+def test_a_rule_is_known_in_two_files():
+    """Its traits in ravine.sampling, which tell the engine how to draw, and the theory's table."""
     assert files_that_tell_rules_apart("theory") == {"theory/finite_sums/rules.py"}
-    assert files_that_tell_rules_apart("engine") == {"engine/draws/index_sampling.py"}
+    assert files_that_tell_rules_apart("engine") == set()
     assert set(RULES) == set(Sampling)
 
 

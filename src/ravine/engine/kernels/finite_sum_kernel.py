@@ -212,15 +212,17 @@ def step_of(kind: str, extras: int) -> Any:
     Noise and restarts, the ``extras``, are compiled only if needed.
     """
     gradient, rise = _GRADIENTS[kind]
+    drawn = int(kind != WHOLE)
 
     @inner
     def take_step(
         state: FiniteSumBlock, terms: Any, rules: StepRules, k: int, total: Floats
     ) -> None:
         d = state.workspace.size // (ROWS * LANES)
-        size = draw_batch(
-            rules.sampling, rules.terms, k, state.words, state.order, state.picks
-        )  # fmt: skip
+        size = 0
+        if drawn == 1:
+            order, picks = state.order, state.picks
+            size = draw_batch(rules.sampling, rules.terms, k, state.words, order, picks)
         gradient(terms, state, size)
         if extras == 1 and rules.sigma > 0.0:
             add_noise(state, k, rules.sigma)
@@ -274,11 +276,12 @@ def driver(kind: str, extras: int, recording: int) -> Callable[..., None]:
         setting = plan.setting
         errors = state.errors
         some = slice(block * LANES, (block + 1) * LANES)
-        bounds = np.ones(2 * LANES)
-        bounds[LANES:] = all_.limit[some]
+        bounds = np.empty(2 * LANES)
+        for lane in range(LANES):
+            bounds[lane], bounds[LANES + lane] = 1.0, all_.limit[block * LANES + lane]
         begin(state, plan.start, all_.own[:, some], plan.seed, all_.identity[some])
-        k = 0 * block  # a zero of the type of a step, which may have 64 bits
-        b = 0
+        # Zeros of the type of a step, not constants, for which parts would be compiled again.
+        k = b = 0 * block
         running = LANES
         for v in range(visits.size):
             while k < visits[v] and running > 0:
