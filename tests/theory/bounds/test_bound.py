@@ -1,10 +1,12 @@
 """A bound's parts add up to its envelope."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from ravine import Curvature, bounds, nesterov, sgd
-from ravine.theory.bounds.bound import constant, geometric
+from ravine.theory.bounds.bound import geometric
 
 
 def _bound(quantity, **options):
@@ -14,8 +16,8 @@ def _bound(quantity, **options):
         "statement": "made up",
         "rate": 0.5,
         "noise_gain": 3.0,
-        "transient": geometric(2.0, 0.5),
-        "noise": constant(3.0),
+        "transient": partial(geometric, 2.0, 0.5),
+        "noise": partial(geometric, 3.0, 1.0),
     }
     return bounds.Bound(**{**parts, **options})
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -165,16 +164,7 @@ def times(factor: float, curve: Curve, steps: int) -> FloatArray:
 # Curves are module functions with bound numbers, so that a bound can be pickled and copied.
 
 
-def geometric(first: float, rate: float) -> Curve:
-    """The curve first · rate^k."""
-    return partial(_geometric_values, first, rate)
-
-
-def _geometric_values(first: float, rate: float, steps: int) -> FloatArray:
+def geometric(first: float, rate: float, steps: int) -> FloatArray:
+    """The curve first · rate^k, for k = 0 ... ``steps``."""
     values: FloatArray = first * np.float64(rate) ** np.arange(steps + 1)
     return values
-
-
-def constant(value: float) -> Curve:
-    """The curve that is at its limit from the start."""
-    return geometric(value, 1.0)

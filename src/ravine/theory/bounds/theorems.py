@@ -27,7 +27,6 @@ from ravine.theory.bounds.bound import (
     SCALAR,
     Bound,
     Kind,
-    constant,
     geometric,
     times,
 )
@@ -35,7 +34,7 @@ from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.finite_sums.terms import one_method
 from ravine.theory.ladder.rates import contraction as contraction_rate
 from ravine.theory.ladder.rates import spectral_radius, stable
-from ravine.theory.ladder.worst_case import certificate, norm_gains
+from ravine.theory.ladder.worst_case import certificate
 from ravine.theory.noise.moments import paper_noise_coefficient
 from ravine.theory.noise.powers import worst_powers
 
@@ -54,16 +53,26 @@ __all__ = [
 ]
 
 
-def _noiseless(first: float, rate: float, statement: str, kind: Kind = "upper") -> Bound:
-    """The bound first · rate^k · distance² of f(x_k) - f*."""
+def _geometric(
+    bounds: str,
+    statement: str,
+    *,
+    rate: float,
+    first: float,
+    gain: float | None,
+    kind: Kind = "upper",
+    holds: bool = True,
+) -> Bound:
+    """The bound first · rate^k of the start, and ``gain`` of the noise at every step."""
     return Bound(
-        bounds=EXACT_OBJECTIVE,
+        bounds=bounds,
         kind=kind,
         statement=statement,
         rate=float(rate),
-        noise_gain=None,
-        transient=geometric(first, rate),
-        noise=constant(0.0),
+        noise_gain=gain,
+        transient=partial(geometric, first, rate),
+        noise=partial(geometric, gain or 0.0, 1.0),
+        holds=holds,
     )
 
 
@@ -81,7 +90,8 @@ def gradient_descent(curvature: Curvature) -> Bound:
     """
     mu, L = curvature.single(SCALAR)
     statement = "equation (4): gradient descent, alpha = 2/(mu+L), exact gradients"
-    return _noiseless(0.5 * L, ((L - mu) / (L + mu)) ** 2, statement)
+    rate = ((L - mu) / (L + mu)) ** 2
+    return _geometric(EXACT_OBJECTIVE, statement, rate=rate, first=0.5 * L, gain=None)
 
 
 @overflow_allowed
@@ -98,7 +108,8 @@ def nesterov(curvature: Curvature) -> Bound:
     """
     mu, L = curvature.single(SCALAR)
     statement = "equation (5): Nesterov's method at its standard parameters, exact gradients"
-    return _noiseless(L, 1.0 - np.sqrt(mu / L), statement)
+    rate = 1.0 - np.sqrt(mu / L)
+    return _geometric(EXACT_OBJECTIVE, statement, rate=rate, first=L, gain=None)
 
 
 @overflow_allowed
@@ -117,7 +128,9 @@ def first_order(curvature: Curvature) -> Bound:
     mu, L = curvature.single(SCALAR)
     root = (np.sqrt(L) - np.sqrt(mu)) / (np.sqrt(L) + np.sqrt(mu))
     statement = "equation (6): the hardest problem for any first-order method"
-    return _noiseless(0.5 * mu, root**2, statement, "lower")
+    return _geometric(
+        EXACT_OBJECTIVE, statement, rate=root**2, first=0.5 * mu, gain=None, kind="lower"
+    )
 
 
 @overflow_allowed
@@ -204,7 +217,7 @@ def accelerated_estimate(curvature: Curvature) -> Bound:
         rate=float(rho**2),
         noise_gain=gain,
         transient=partial(_stated_transient, L, rho),
-        noise=constant(gain),
+        noise=partial(geometric, gain, 1.0),
     )
 
 
@@ -260,32 +273,14 @@ def sgd_additive_noise(curvature: Curvature) -> Bound:
     """
     mu, L = curvature.single(SCALAR)
     rate = ((L - mu) / (L + mu)) ** 2
-    gain = 1.0 / (2.0 * mu)
-
-    return Bound(
-        bounds=OBJECTIVE,
-        kind="upper",
-        statement="Theorem 2: SGD, alpha = 2/(mu+L), additive noise",
-        rate=rate,
-        noise_gain=gain,
-        transient=geometric(0.5 * L, rate),
-        noise=constant(gain),
-    )
+    statement = "Theorem 2: SGD, alpha = 2/(mu+L), additive noise"
+    return _geometric(OBJECTIVE, statement, rate=rate, first=0.5 * L, gain=1.0 / (2.0 * mu))
 
 
-def _distance(statement: str, *, rate: float, first: float, kick: float) -> Bound:
-    """The bound first · rate^k · distance + kick/(1 - rate) · sigma; infinite if rate >= 1."""
+def _distance(statement: str, *, rate: float, kick: float) -> Bound:
+    """The bound rate^k · distance + kick/(1 - rate) · sigma; infinite if rate >= 1."""
     gain = kick / (1.0 - rate) if rate < 1.0 else np.inf
-    return Bound(
-        bounds=ITERATE,
-        kind="upper",
-        statement=statement,
-        rate=rate,
-        noise_gain=gain,
-        transient=geometric(first, rate),
-        noise=constant(gain),
-        holds=rate < 1.0,
-    )
+    return _geometric(ITERATE, statement, rate=rate, first=1.0, gain=gain, holds=rate < 1.0)
 
 
 @overflow_allowed
@@ -309,7 +304,6 @@ def contraction(curvature: Curvature, method: Method) -> Bound:
     return _distance(
         "Theorem 4: finite sum, any sampling, contraction R",
         rate=float(contraction_rate(curvature, method)),
-        first=1.0,
         kick=alpha * float(np.hypot(1.0 + gamma, 1.0)),
     )
 
@@ -339,7 +333,6 @@ def sgd_finite_sum(curvature: Curvature, method: Method) -> Bound:
     return _distance(
         "first corollary of Theorem 4: SGD, finite sum, any sampling",
         rate=max(abs(1.0 - alpha * mu), abs(1.0 - alpha * L)),
-        first=1.0,
         kick=alpha,
     )
 
@@ -360,7 +353,6 @@ def best_sgd_finite_sum(curvature: Curvature) -> Bound:
     return _distance(
         "second corollary of Theorem 4: SGD, alpha = 2/(mu+L), finite sum, any sampling",
         rate=(L - mu) / (L + mu),
-        first=1.0,
         kick=float(sgd(curvature).alpha),
     )
 
@@ -381,11 +373,11 @@ def worst_case(curvature: Curvature, method: Method) -> Bound:
     [1.0, 0.5, 0.25]
     """
     proof = certificate(curvature, method)
-    alpha, _, gamma = proof.method.single(SCALAR)
-    transient_gain, noise_gain = norm_gains(proof.P, gamma)
-    return _distance(
+    return _geometric(
+        ITERATE,
         "quadratic Lyapunov function: finite sum, any sampling",
         rate=proof.rate,
-        first=transient_gain,
-        kick=alpha * noise_gain,
+        first=proof.transient_gain,
+        gain=proof.noise_gain,
+        holds=proof.rate < 1.0,
     )
