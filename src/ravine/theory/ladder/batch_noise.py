@@ -61,7 +61,13 @@ def batch_noise(
 ) -> BatchNoise:
     """Check the arguments on mini-batches; see :func:`ravine.iid_rate` for each."""
     size = check_batch_size(batch_size)
-    share = _finite_population(size, rows) / size
+    share = 1.0 / size
+    if rows is not None:  # a batch has no term twice
+        remedy = "give the number of samples, or omit it for draws with replacement"
+        n = real("rows", rows, "positive", remedy=remedy)
+        _check_order("least", remedy, rows=n, batch_size=size)
+        share = (n - size) / np.maximum(n - 1.0, 1.0) / size
+
     if variance is not None:
         refuse_options("with a known variance", "drop one of them", L_max=L_max, mu_min=mu_min)
         remedy = "give the variance of single terms' Hessians"
@@ -108,17 +114,6 @@ def check_batch_size(batch_size: npt.ArrayLike) -> Real:
         raise Refusal("batch_size", "at least 1", f"{np.min(size):g}", remedy)
 
     return size
-
-
-def _finite_population(size: Real, rows: npt.ArrayLike | None) -> Real:
-    """Factor (n - b)/(n - 1) on the variance if a batch has no term twice."""
-    if rows is None:
-        return np.float64(1.0)
-
-    remedy = "give the number of samples, or omit it for draws with replacement"
-    n = real("rows", rows, "positive", remedy=remedy)
-    _check_order("least", remedy, rows=n, batch_size=size)
-    return (n - size) / np.maximum(n - 1.0, 1.0)
 
 
 @dataclass(frozen=True)

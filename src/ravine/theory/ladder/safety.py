@@ -245,36 +245,26 @@ def _mean_square_step(L: Real, beta: Real, gamma: Real, size: Real, most: Real) 
     ]
     weight = -gamma * (1.0 + 2.0 * gamma) * (1.0 - 1.0 / size)
     if np.any(weight > 0.0):
-        steps.append(_inner_step(L, beta, gamma, size, most, weight))
+        # In λ the condition is 2(1 - beta²) A² - (e₀ + e₁ λ) A + k λ + ``weight`` λ². Its minimum
+        # is zero at this step, if it is inside (0, L).
+        slope = 1.0 - beta - 4.0 * beta * gamma - (1.0 + beta) / size
+        fixed = most * (1.0 + beta) / size
+        k = -gamma * (1.0 + 2.0 * gamma) * most / size
+        square = 2.0 * (1.0 - beta) * (1.0 + beta) - slope * slope / (4.0 * weight)
+        linear = fixed - slope * k / (2.0 * weight)
+        product = k * k / (4.0 * weight)
+
+        # Both roots in 1/alpha are tried: a root with λ inside is a limit for that λ.
+        discriminant = linear * linear + 4.0 * square * product
+        root = np.sqrt(np.maximum(discriminant, 0.0))
+        for inverse in ((linear + root) / (2.0 * square), (linear - root) / (2.0 * square)):
+            lam = (slope * inverse - k) / (2.0 * weight)
+            inside = (weight > 0.0) & (discriminant >= 0.0)
+            inside = inside & (inverse > 0.0) & (lam > 0.0) & (lam < L)
+            steps.append(np.where(inside, 1.0 / inverse, np.inf))
 
     least: FloatArray = np.minimum.reduce(np.broadcast_arrays(*steps))
     return least[()]
-
-
-def _inner_step(
-    L: Real, beta: Real, gamma: Real, size: Real, most: Real, weight: Real
-) -> FloatArray:
-    """The step at which the minimum of the condition over λ is zero, if it is inside (0, L).
-
-    In λ the condition is 2(1 - beta²) A² - (e₀ + e₁ λ) A + k λ + ``weight`` λ².
-    """
-    slope = 1.0 - beta - 4.0 * beta * gamma - (1.0 + beta) / size
-    fixed = most * (1.0 + beta) / size
-    k = -gamma * (1.0 + 2.0 * gamma) * most / size
-    square = 2.0 * (1.0 - beta) * (1.0 + beta) - slope * slope / (4.0 * weight)
-    linear = fixed - slope * k / (2.0 * weight)
-    product = k * k / (4.0 * weight)
-
-    # Both roots in 1/alpha are tried: a root with λ inside is a limit for that λ.
-    root = np.sqrt(np.maximum(linear * linear + 4.0 * square * product, 0.0))
-    best = np.full(np.shape(root), np.inf)
-    for inverse in ((linear + root) / (2.0 * square), (linear - root) / (2.0 * square)):
-        lam = (slope * inverse - k) / (2.0 * weight)
-        real_root = linear * linear + 4.0 * square * product >= 0.0
-        inside = (weight > 0.0) & real_root & (inverse > 0.0) & (lam > 0.0) & (lam < L)
-        best = np.minimum(best, np.where(inside, 1.0 / inverse, np.inf))
-
-    return best
 
 
 @overflow_allowed

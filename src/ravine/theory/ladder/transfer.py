@@ -134,7 +134,8 @@ def circle_rate(curvature: Curvature, method: LinearMethod | Method) -> CircleRa
     mu, L = curvature.single(_ONE_METHOD)
     linear = LinearMethod.of(method) if isinstance(method, Method) else method
 
-    test = CircleTest.of(mu, L, linear)
+    above, below = exact(linear.numerator), exact(linear.denominator)
+    test = CircleTest(Fraction(mu), Fraction(L), above, below)
     lower, upper = test.bracket()
 
     return CircleRate(
@@ -160,11 +161,6 @@ class CircleTest:
         self.flat, self.steep, self.middle = (
             denominator[::-1] + eigenvalue * above for eigenvalue in (mu, L, (mu + L) / 2)
         )
-
-    @classmethod
-    def of(cls, mu: float, L: float, method: LinearMethod) -> CircleTest:
-        """The test of a method as it is stored."""
-        return cls(Fraction(mu), Fraction(L), exact(method.numerator), exact(method.denominator))
 
     def holds(self, radius: float) -> bool:
         """Decide exactly whether all poles are inside and the circle condition is strict."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Real, Refusal, one_number, overflow_allowed
 from ravine.curvature import Curvature
@@ -23,8 +22,6 @@ from ravine.theory.ladder.mean_square_kernel import discriminant_form
 from ravine.theory.ladder.rates import block_radius, check_shapes
 from ravine.theory.ladder.transfer import circle_rate, exact
 from ravine.values import Value
-
-Where = npt.NDArray[np.bool_]
 
 _J = np.array([[0.0, 1.0], [-1.0, 0.0]])
 _SINGLE = "certificates are for one curvature and one method at a time"
@@ -96,20 +93,13 @@ def _solve(curvature: Curvature, method: Method) -> tuple[FloatArray, ...]:
 
 
 def _rate_and_angle(mu: Real, L: Real, alpha: Real, beta: Real, gamma: Real) -> tuple[Real, Real]:
-    radius = np.maximum(block_radius(mu, alpha, beta, gamma), block_radius(L, alpha, beta, gamma))
-    r, cosine, real = _candidate(alpha * mu, alpha * L, beta, gamma)
-    counts = real & np.isfinite(r) & (r > radius) & (np.abs(cosine) < 1.0)
-
-    rate = np.where(counts, r, radius)
-    return rate, np.where(counts, np.arccos(np.where(counts, cosine, 1.0)), 0.0)
-
-
-def _candidate(low: Real, high: Real, beta: Real, gamma: Real) -> tuple[Real, Real, Where]:
-    """The candidate r, the cosine of its angle and whether it is real.
+    """The rate r* and its angle: the candidate's where it applies, else the spectral radius and 0.
 
     Differences use ``discriminant_form``, which avoids cancellation near h = 1 or beta = 1: (t₁ +
     t₂)² - 8(d₁ + d₂) is the form of q₁ + q₂ and h₁ + h₂.
     """
+    radius = np.maximum(block_radius(mu, alpha, beta, gamma), block_radius(L, alpha, beta, gamma))
+    low, high = alpha * mu, alpha * L
     a, b, c = discriminant_form(beta, gamma)
     q1, q2 = 1.0 - low, 1.0 - high
     lag1, lag2 = low * (gamma - beta), high * (gamma - beta)
@@ -126,7 +116,10 @@ def _candidate(low: Real, high: Real, beta: Real, gamma: Real) -> tuple[Real, Re
     numerator = numerator + (1.0 + gamma) * (beta - gamma) * width**2
     r = np.sqrt(numerator / denominator)
     cosine = ((r + d1 / r) * t2 + (r + d2 / r) * t1) / (4.0 * both)
-    return r, cosine, real
+    counts = real & np.isfinite(r) & (r > radius) & (np.abs(cosine) < 1.0)
+
+    rate = np.where(counts, r, radius)
+    return rate, np.where(counts, np.arccos(np.where(counts, cosine, 1.0)), 0.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -314,27 +307,14 @@ def _candidates(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
         pencil.append((x, gram[0, 0] * target - gram[0, 1] * one))
 
     forms = [x * X[0] + y * X[1] for x, y in pencil] + [X[0] @ X[1] - X[1] @ X[0]]
-    for Y in forms:
-        P = _J @ Y
+    # Norms of single blocks, for two blocks that are equal up to a multiple of I:
+    # P - (B/r)ᵀ P (B/r) = I, as four linear equations.
+    scaled = [(B / rate).T for B in blocks]
+    alone = [np.linalg.lstsq(np.eye(4) - np.kron(A, A), np.eye(2).ravel())[0] for A in scaled]
+    for P in [*(_J @ Y for Y in forms), *(numbers.reshape(2, 2) for numbers in alone)]:
         P = 0.5 * (P + P.T)
         P = P if np.trace(P) > 0.0 else -P
         if np.linalg.det(P) > 0.0:
-            yield P
-
-    yield from _lyapunov(blocks, rate)
-
-
-def _lyapunov(blocks: list[FloatArray], rate: float) -> Iterator[FloatArray]:
-    """Norms of single blocks, for two blocks that are equal up to a multiple of I.
-
-    P - (B/r)ᵀ P (B/r) = I, as four linear equations.
-    """
-    for B in blocks:
-        A = (B / rate).T
-        left = np.eye(4) - np.kron(A, A)
-        P = np.linalg.lstsq(left, np.eye(2).ravel())[0].reshape(2, 2)
-        P = 0.5 * (P + P.T)
-        if P[0, 0] > 0.0 and P[0, 0] * P[1, 1] > P[0, 1] ** 2:
             yield P
 
 
