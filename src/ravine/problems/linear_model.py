@@ -120,8 +120,7 @@ class LinearModel(Problem):
 
         Refused if some batch is not strongly convex: then no positive mu holds for all of them.
         """
-        mu = self.batch_curvatures[:, 0]
-        L = self.batch_curvatures[:, 1]
+        mu, L = self.batch_curvatures.T
         return _bounds_or_refusal(float(mu.min()), float(L.max()), f"batch {int(mu.argmin())}")
 
     @cached_property

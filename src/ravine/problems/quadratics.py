@@ -134,9 +134,7 @@ class QuadraticSum(Problem):
         spectra = np.asarray(np.linalg.eigvalsh(self._hessians), dtype=np.float64)
         self.curvature = _enclosing("hessians", spectra, curvature)
         if minimisers is None:
-            self.minimiser = np.zeros(d)
-            if minimiser is not None:
-                self.minimiser = vector("minimiser", minimiser, d)
+            self.minimiser = np.zeros(d) if minimiser is None else vector("minimiser", minimiser, d)
             self._gradients, self._values = self._at_minimiser(gradients, values)
         else:
             if not (minimiser is None and gradients is None):

@@ -62,17 +62,14 @@ def block(eigenvalue: npt.ArrayLike, method: Method) -> FloatArray:
     [[0.25, 0.25], [-0.5, 0.5]]
     """
     lam = real("eigenvalue", eigenvalue, remedy=_EIGENVALUE)
-    alpha = method.alpha
-    beta = method.beta
-    gamma = method.gamma
-    shape = broadcast(eigenvalue=lam, alpha=alpha, beta=beta, gamma=gamma)
-    h = alpha * lam
+    shape = broadcast(eigenvalue=lam, **method.parameters)
+    h = method.alpha * lam
 
     out = np.empty((*shape, 2, 2))
-    out[..., 0, 0] = 1.0 - (1.0 + gamma) * h
-    out[..., 0, 1] = coupling(beta, gamma)
+    out[..., 0, 0] = 1.0 - (1.0 + method.gamma) * h
+    out[..., 0, 1] = coupling(method.beta, method.gamma)
     out[..., 1, 0] = -h
-    out[..., 1, 1] = beta
+    out[..., 1, 1] = method.beta
     return out
 
 

@@ -50,9 +50,8 @@ def on_threads(work: Callable[[tuple[slice, ...]], object], parts: list[tuple[sl
         work(parts[0])
         return
 
-    from concurrent.futures import (
-        ThreadPoolExecutor,
-    )  # imported here to keep ``import ravine`` fast
+    # Imported here to keep ``import ravine`` fast.
+    from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(work, parts))

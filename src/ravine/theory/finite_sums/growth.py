@@ -185,29 +185,20 @@ def growth(
 
     mean = np.tensordot(terms.weights, terms.hessians, axes=1)
     mean_rate = cyclic_growth(finite_sum(mean[None]), one)
-    return _from_paths(seen, plan.steps, kind, rule, mean_rate)
-
-
-def _from_paths(
-    seen: Interval, steps: int, sense: Sense, sampling: Sampling, mean_rate: float
-) -> Growth:
-    """A growth estimated along paths; undecided if they are shorter than the memory.
-
-    A method with rate ρ forgets its start within 1/|1 - ρ| steps. Before that, a path shows only
-    transients, which may grow even if the method converges. The path must be long enough for the
-    rate with exact gradients and for the estimated rate.
-    """
-    distance = min(abs(1.0 - mean_rate), abs(1.0 - seen.value ** (1.0 / sense.power)))
-    decided = steps * distance >= 1.0
+    # A method with rate ρ forgets its start within 1/|1 - ρ| steps. Before that, a path shows only
+    # transients, which may grow even if the method converges. The path must be long enough for the
+    # rate with exact gradients and for the estimated rate.
+    distance = min(abs(1.0 - mean_rate), abs(1.0 - seen.value ** (1.0 / kind.power)))
+    decided = plan.steps * distance >= 1.0
     note = ""
     if not decided:
         memory = 1.0 / distance if distance > 0.0 else math.inf
-        note = f"undecided: {steps} steps are fewer than the memory of {memory:.3g}"
+        note = f"undecided: {plan.steps} steps are fewer than the memory of {memory:.3g}"
 
-    estimate = Growth(*seen, False, sense, sampling, decided, note)
-    if sampling.traits.independent and sense is not Sense.ALMOST_SURE:
+    estimate = Growth(*seen, False, kind, rule, decided, note)
+    if rule.traits.independent and kind is not Sense.ALMOST_SURE:
         # For independent draws E s follows the mean block, and ‖E s‖ <= E‖s‖ <= √E‖s‖² (Jensen).
-        least = exactly(mean_rate**sense.power)
+        least = exactly(mean_rate**kind.power)
         return _raised(estimate, least, "raised to the rate with exact gradients")
 
     return estimate

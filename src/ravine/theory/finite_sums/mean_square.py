@@ -281,11 +281,17 @@ def stationary_covariance(
     root = mean_square_growth(terms, one, Sampling.IID)
     assert root is not None
     full = None
-    if root.value < 1.0:
-        full = _shared(terms, z, method) if terms.shared else _independent(terms, z, method)
+    if root.value < 1.0 and terms.shared:
+        full = _shared(terms, z, one)
+    elif root.value < 1.0:
+        moments = SecondMoments.of(terms.hessians, z)
+        full = moments.stationary_state(one)
     if full is None:
         return StationaryCovariance(np.full((2 * d, 2 * d), np.inf), root.value, np.inf)
 
+    if not terms.shared:  # back from the eigenvectors of the mean Hessian
+        turn = np.kron(np.eye(2), moments.basis)
+        full = symmetric(turn @ full @ turn.T)
     whole = np.diag(stack.mean(axis=0)) if terms.shared else stack.mean(axis=0)
     excess = float(0.5 * np.sum(whole * full[:d, :d]))
     return StationaryCovariance(full, root.value, excess)
@@ -303,17 +309,6 @@ def _checked_gradients(gradients: npt.ArrayLike, stack: FloatArray) -> FloatArra
         raise Refusal("gradients", "zero in the mean", f"a mean of norm {mean:.3g}", remedy)
 
     return np.asarray(z - z.mean(axis=0))
-
-
-def _independent(terms: Terms, z: FloatArray, method: Method) -> FloatArray | None:
-    """Moments under independent draws, in the eigenvectors of the mean Hessian and back."""
-    moments = SecondMoments.of(terms.hessians, z)
-    X = moments.stationary_state(method)
-    if X is None:
-        return None
-
-    turn = np.kron(np.eye(2), moments.basis)
-    return symmetric(turn @ X @ turn.T)
 
 
 def _shared(terms: Terms, z: FloatArray, method: Method) -> FloatArray:

@@ -63,9 +63,8 @@ def certain_radius(matrices: FloatArray, word: Word) -> float:
 
     matrix = left[-1]
     norm = float(np.linalg.norm(matrix))
-    error += (
-        4 * n * EPS * norm
-    )  # of the computed eigenvalues, which are those of a matrix this far away
+    # The computed eigenvalues are those of a matrix this far away.
+    error += 4 * n * EPS * norm
 
     values = np.linalg.eigvals(matrix)
     lead = values[int(np.argmax(np.abs(values)))]

@@ -101,7 +101,14 @@ def joint_spectral_radius(
     >>> jsr.proof.kind, jsr.proof.verify()
     ('quadratic norm', True)
     """
-    stack = _checked(matrices)
+    remedy = "give square matrices of one size, shape (m, n, n)"
+    stack = np.asarray(real("matrices", matrices, "of any size", remedy=remedy))
+    if stack.ndim == 2:
+        stack = stack[None]
+    if stack.ndim != 3 or stack.shape[1] != stack.shape[2]:
+        shown = f"an array of shape {stack.shape}"
+        raise Refusal("matrices", "a stack of square matrices", shown, remedy)
+
     goal = one_number("tolerance", tolerance, "positive", remedy="e.g. tolerance=1e-6")
     if not 1e-12 <= goal <= 1.0:
         raise Refusal("tolerance", "between 1e-12 and 1", f"{goal:g}", "e.g. tolerance=1e-6")
@@ -127,18 +134,6 @@ def joint_spectral_radius(
         exhausted=answer.exhausted and not answer.within(goal),
         tolerance=goal,
     )
-
-
-def _checked(matrices: npt.ArrayLike | Sequence[npt.ArrayLike]) -> FloatArray:
-    remedy = "give square matrices of one size, shape (m, n, n)"
-    stack = np.asarray(real("matrices", matrices, "of any size", remedy=remedy))
-    if stack.ndim == 2:
-        stack = stack[None]
-    if stack.ndim != 3 or stack.shape[1] != stack.shape[2]:
-        shown = f"an array of shape {stack.shape}"
-        raise Refusal("matrices", "a stack of square matrices", shown, remedy)
-
-    return stack
 
 
 def _bracket(

@@ -135,8 +135,7 @@ def stationary_variance(
 
     law = by_chunks(_stationary_law, shape, lam, *inputs.values())
 
-    x, y, velocity, covariance, objective = (array[()] for array in law)
-    return StationaryVariance(x, y, velocity, covariance, objective)
+    return StationaryVariance(*(array[()] for array in law))
 
 
 @overflow_allowed
@@ -253,7 +252,15 @@ def second_moment(
     weight = 0.5 * lam if kind is ErrorQuantity.OBJECTIVE else np.float64(1.0)
 
     refuse_too_large("steps", 8 * (count + 1) * math.prod(shape), count, "take fewer steps")
-    loop, read, rest, kick = _state(lam, method)
+    # One step of a direction: its matrix, the row for y, the state at rest at 1, and the effect of
+    # one unit of gradient noise on the state.
+    if isinstance(method, Method):
+        loop, read = block(lam, method), np.array([1.0, 0.0])
+        rest, kick = read, -np.asarray(method.alpha)[..., None] * noise_gain_vector(method)
+    else:
+        A, kick, read = method.state
+        loop, rest = A + lam[..., None, None] * np.outer(kick, read), method.at_rest(1.0)[:, 0]
+
     out = np.empty((count + 1, *shape))
 
     # The response to the start and to one unit of noise after k steps.
@@ -268,20 +275,6 @@ def second_moment(
 
     out[np.isnan(out)] = np.inf  # NaN occurs only as a difference of overflows
     return out
-
-
-def _state(lam: Real, method: Method | LinearMethod) -> tuple[FloatArray, ...]:
-    """One step of a direction: its matrix, the row for y, the state at rest at 1, and the kick.
-
-    The kick is the effect of one unit of gradient noise on the state.
-    """
-    if isinstance(method, Method):
-        kick = -np.asarray(method.alpha)[..., None] * noise_gain_vector(method)
-        return block(lam, method), np.array([1.0, 0.0]), np.array([1.0, 0.0]), kick
-
-    A, B, C = method.state
-    loop = A + np.asarray(lam)[..., None, None] * np.outer(B, C)
-    return loop, C, method.at_rest(1.0)[:, 0], B
 
 
 @overflow_allowed

@@ -41,8 +41,7 @@ def fastest_sgd(curvature: Curvature, batches: Batches) -> Tuned:
     crossing.
     """
     mu, L = curvature.single(ONE_CURVATURE)
-    whole = Curvature(mu, L)
-    noise = batches.noise(whole)
+    noise = batches.noise(curvature)
     flat = mu * mu + float(noise.variance(np.float64(mu)))
     steep = L * L + float(noise.variance(np.float64(L)))
     steps = [mu / flat, L / steep]
@@ -51,7 +50,7 @@ def fastest_sgd(curvature: Curvature, batches: Batches) -> Tuned:
 
     worst = [max(1.0 - a * (2.0 * mu - a * flat), 1.0 - a * (2.0 * L - a * steep)) for a in steps]
     method = Method(steps[int(np.argmin(worst))])
-    return Tuned(method, float(iid_rate(whole, method, **batches.options())))
+    return Tuned(method, float(iid_rate(curvature, method, **batches.options())))
 
 
 def fastest_pair(curvature: Curvature, batches: Batches) -> tuple[Tuned, Tuned]:

@@ -117,7 +117,10 @@ def fastest_on(
         return growth_plane(moments, in_plane(log_step, s))
 
     seen = valleys(plane, _axes(scale, across))[:_SEEN]
-    seen += _diagonal_valleys(moments, scale)[:_STARTS]
+    # Local minima on a fine grid, for the disagreement within each direction only.
+    within = _shared_growth(moments.eigenvalues, np.diag(moments.sandwich(np.eye(d))))
+    fine = int(np.clip(np.sqrt(_GRID_EVALUATIONS / 4 / d), 16, 64))
+    seen += valleys(within, _axes(scale, fine))[:_STARTS]
     alone = fastest_step_on(moments, precision=max(precision, 1e-6)).method
     for given in (alone,) if plain is None else (alone, plain):
         place = float(np.log(float(given.alpha))), float(np.arctanh(float(given.beta)))
@@ -189,15 +192,6 @@ def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, fl
         return float(np.log(value)) if value < np.inf else np.inf
 
     return at
-
-
-def _diagonal_valleys(moments: SecondMoments, scale: float) -> list[Least]:
-    """Local minima on a fine grid, for the disagreement within each direction only."""
-    first = moments.eigenvalues
-    variance = np.diag(moments.sandwich(np.eye(moments.dimension)))
-    across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / 4 / first.size), 16, 64))
-
-    return valleys(_shared_growth(first, variance), _axes(scale, across))
 
 
 def _shared_growth(first: FloatArray, variance: FloatArray) -> Callable[..., FloatArray]:
