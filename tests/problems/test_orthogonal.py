@@ -1,6 +1,6 @@
 import numpy as np
 
-from ravine.problems.random_data import random_orthogonal
+from ravine.problems.data import random_orthogonal
 
 
 def test_columns_are_orthonormal():

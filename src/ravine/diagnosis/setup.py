@@ -21,7 +21,7 @@ from ravine.arguments import (
     whole,
 )
 from ravine.diagnosis.columns import column_sizes
-from ravine.problems.from_data import checked_l2
+from ravine.problems.data import checked_l2
 from ravine.problems.linear_model import Drawn, Indices, LinearModel
 from ravine.problems.losses import make_loss
 from ravine.problems.spectrum import is_sparse

@@ -20,6 +20,7 @@ from ravine.problems.problem import Problem
 from ravine.problems.spectrum import (
     CHUNK,
     DENSE_LIMIT,
+    dense,
     extreme_eigenvalues,
     is_sparse,
     newton,
@@ -287,21 +288,19 @@ class LinearModel(Problem):
         In the coordinates of ``basis``, shape (d, k), or of the weights. The Hessian in the scores
         is c for one output, and diag(p) - p pᵀ for the softmax.
         """
-        block = self.X[rows]
         half = self._score_roots(rows, x)
         if basis is None:
-            outer = np.einsum("mf,mkq->mfkq", _dense(block), half)
+            outer = np.einsum("mf,mkq->mfkq", dense(self.X[rows]), half)
             return np.asarray(outer.reshape(len(rows), self.dimension, -1))
 
-        along = np.asarray(block @ basis.reshape(self.features, -1))
-        along = along.reshape(len(rows), self.outputs, basis.shape[1])
+        along = self.scores(rows, basis).reshape(len(rows), self.outputs, -1)
         return np.asarray(np.swapaxes(along, 1, 2) @ half)
 
     def root_products(self, rows: Indices, x: FloatArray) -> FloatArray:
         """Inner products of the columns of all B_r: (x_r · x_s) times those in the scores."""
         block = self.X[rows]
         half = self._score_roots(rows, x)
-        inner = _dense(block @ block.T)
+        inner = dense(block @ block.T)
         both = np.einsum("rkp,skq->rpsq", half, half) * inner[:, None, :, None]
         return np.asarray(both.reshape(len(rows) * self.outputs, -1))
 
@@ -319,8 +318,7 @@ class LinearModel(Problem):
     def row_gradients(self, rows: Indices, x: FloatArray, basis: FloatArray) -> FloatArray:
         """Gradient of the loss of each row at ``x`` in the coordinates of ``basis``: (m, k)."""
         slopes = self.slopes(self.scores(rows, x), rows)
-        along = np.asarray(self.X[rows] @ basis.reshape(self.features, -1))
-        along = along.reshape(len(rows), self.outputs, basis.shape[1])
+        along = self.scores(rows, basis).reshape(len(rows), self.outputs, -1)
         return np.asarray(np.einsum("mok,mo->mk", along, slopes))
 
     def scores(self, rows: slice | Indices, x: FloatArray) -> FloatArray:
@@ -349,10 +347,6 @@ class LinearModel(Problem):
             return np.asarray(total)
 
         return product
-
-
-def _dense(block: Any) -> FloatArray:
-    return np.asarray(block.toarray() if is_sparse(block) else block, dtype=np.float64)
 
 
 def _bounds_or_refusal(mu: float, L: float, where: str) -> Curvature:

@@ -20,6 +20,11 @@ def is_sparse(X: Any) -> bool:
     return hasattr(X, "tocsr")
 
 
+def dense(X: Any) -> FloatArray:
+    """``X`` as an array."""
+    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
+
+
 def weighted_gram(X: Any, w: FloatArray) -> FloatArray:
     """Σ_r w_r x_r x_rᵀ, shape (d, d)."""
     if is_sparse(X):
@@ -44,9 +49,7 @@ def extreme_eigenvalues(X: Any) -> tuple[float, float]:
     """
     m, d = X.shape
     if m < d and m <= DENSE_LIMIT:
-        inner = X @ X.T
-        dense = np.asarray(inner.toarray() if is_sparse(inner) else inner)
-        return 0.0, float(np.linalg.eigvalsh(dense)[-1]) / m
+        return 0.0, float(np.linalg.eigvalsh(dense(X @ X.T))[-1]) / m
     if d <= DENSE_LIMIT:
         values = np.linalg.eigvalsh(weighted_gram(X, np.full(m, 1.0 / m)))
         return max(0.0, float(values[0])), float(values[-1])
