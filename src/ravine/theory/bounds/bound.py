@@ -166,5 +166,4 @@ def times(factor: float, curve: Curve, steps: int) -> FloatArray:
 
 def geometric(first: float, rate: float, steps: int) -> FloatArray:
     """The curve first · rate^k, for k = 0 ... ``steps``."""
-    values: FloatArray = first * np.float64(rate) ** np.arange(steps + 1)
-    return values
+    return np.asarray(first * np.float64(rate) ** np.arange(steps + 1))

@@ -225,8 +225,7 @@ def _stated_transient(L: float, rho: float, steps: int) -> FloatArray:
     """L/2 (ρ + ε_k)^{2k} for k = 0, ..., steps, with ε_k = k^{1/k} - 1."""
     k = np.arange(steps + 1)
     slack = np.maximum(k, 1) ** (1.0 / np.maximum(k, 1)) - 1.0
-    curve: FloatArray = 0.5 * L * (rho + slack) ** (2 * k)
-    return curve
+    return np.asarray(0.5 * L * (rho + slack) ** (2 * k))
 
 
 @overflow_allowed

@@ -24,8 +24,6 @@ from ravine.theory.finite_sums.terms import (
     one_method,
 )
 
-__all__ = ["Growth", "Sense", "consistent", "growth"]
-
 
 @dataclass(frozen=True)
 class Growth:

@@ -274,7 +274,16 @@ def stationary_covariance(
     """
     one = one_method(method)
     stack = hessian_stack(hessians)
-    z = _checked_gradients(gradients, stack)
+    remedy = "give grad f_b at the minimiser of the sum, one row for each Hessian"
+    z = np.asarray(real("gradients", gradients, remedy=remedy))
+    if z.shape != stack.shape[:2]:
+        raise Refusal("gradients", f"of shape {stack.shape[:2]}", f"shape {z.shape}", remedy)
+
+    mean = np.linalg.norm(z.mean(axis=0))
+    if mean > _ZERO_MEAN * np.linalg.norm(z, axis=1).max():
+        raise Refusal("gradients", "zero in the mean", f"a mean of norm {mean:.3g}", remedy)
+
+    z = z - z.mean(axis=0)
     n, d = z.shape
     # Equal Hessians may have different gradients, so every term is kept.
     terms = Terms(stack, np.ones(n), np.arange(n))
@@ -295,20 +304,6 @@ def stationary_covariance(
     whole = np.diag(stack.mean(axis=0)) if terms.shared else stack.mean(axis=0)
     excess = float(0.5 * np.sum(whole * full[:d, :d]))
     return StationaryCovariance(full, root.value, excess)
-
-
-def _checked_gradients(gradients: npt.ArrayLike, stack: FloatArray) -> FloatArray:
-    remedy = "give grad f_b at the minimiser of the sum, one row for each Hessian"
-    z = np.asarray(real("gradients", gradients, remedy=remedy))
-    if z.shape != stack.shape[:2]:
-        raise Refusal("gradients", f"of shape {stack.shape[:2]}", f"shape {z.shape}", remedy)
-
-    mean = np.linalg.norm(z.mean(axis=0))
-    size = np.linalg.norm(z, axis=1).max()
-    if mean > _ZERO_MEAN * size:
-        raise Refusal("gradients", "zero in the mean", f"a mean of norm {mean:.3g}", remedy)
-
-    return np.asarray(z - z.mean(axis=0))
 
 
 def _shared(terms: Terms, z: FloatArray, method: Method) -> FloatArray:

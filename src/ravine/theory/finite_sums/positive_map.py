@@ -146,11 +146,6 @@ def matrix_of(apply: Operator, shape: tuple[int, ...]) -> FloatArray:
     return np.concatenate(rows)
 
 
-def dense_radius(apply: Operator, shape: tuple[int, ...]) -> float:
-    """Spectral radius from the matrix of the map."""
-    return float(np.abs(np.linalg.eigvals(matrix_of(apply, shape))).max())
-
-
 def leading_pair(matrix: FloatArray, shape: tuple[int, ...]) -> tuple[float, FloatArray]:
     """Spectral radius and eigenvector, of trace 1, of a positive map given by its matrix."""
     values, vectors = np.linalg.eig(matrix.T)

@@ -317,7 +317,9 @@ def moment_curve(
     s[:, :d, 0] = start
     X = s * np.swapaxes(s, 1, 2)
     curves = np.full((4, P, K + 1), np.nan)
-    average = _Average(P, d)
+    # The diagonal of E (Σ r)² of the iterates so far, and of E (Σ r) s with the current state s.
+    summed = np.zeros((P, d))
+    with_state = np.zeros((P, 2 * d, 1))
     first = K + 1 if average_from is None else average_from
     lost = np.zeros(P, dtype=bool)
     limit = _LOST * max(float(start @ start), 1e-300)
@@ -326,7 +328,10 @@ def moment_curve(
         here = curves[: 4 if k >= first else 2, :, k]
         squares = [np.einsum("pii->pi", X)[:, :d]]
         if k >= first:
-            squares.append(average.taken(X) / (k - first + 1) ** 2)
+            added = np.concatenate([squares[0], np.einsum("pii->pi", X[:, :d, d:])], axis=1)
+            summed = summed + 2.0 * with_state[:, :d, 0] + squares[0]
+            with_state = with_state + added[:, :, None]
+            squares.append(summed / (k - first + 1) ** 2)
         here[0::2] = [one.sum(axis=1) for one in squares]
         here[1::2] = [0.5 * one @ lam for one in squares]
 
@@ -342,25 +347,8 @@ def moment_curve(
         step = Step(kept * coupling(beta, gamma), kept * beta, 1.0 + gamma, lr[:, k, None, None])
         C = (s[:, :d, 0] @ third).reshape(P, d, d)
         X = symmetric(moments.step(X, step, S + C + np.swapaxes(C, 1, 2)))
-        average.with_state = advance(average.with_state, lam, step)
+        with_state = advance(with_state, lam, step)
         s = advance(s, lam, step)
 
     curves[:2, lost, k:] = np.inf
     return Curve(*curves)
-
-
-class _Average:
-    """Second moments of the sum of iterates, and its mixed moments with r and v, by direction."""
-
-    def __init__(self, P: int, d: int) -> None:
-        self.square = np.zeros((P, d))
-        self.with_state = np.zeros((P, 2 * d, 1))
-
-    def taken(self, X: FloatArray) -> FloatArray:
-        """Add an iterate with the moments X, and return the squares of the sum."""
-        d = self.square.shape[1]
-        rr = np.einsum("pii->pi", X[:, :d, :d])
-        rv = np.einsum("pii->pi", X[:, :d, d:])
-        self.square = self.square + 2.0 * self.with_state[:, :d, 0] + rr
-        self.with_state = self.with_state + np.concatenate([rr, rv], axis=1)[:, :, None]
-        return self.square

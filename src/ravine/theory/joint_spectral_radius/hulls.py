@@ -123,8 +123,7 @@ class Hull:
     def _least(self, dual: FloatArray, points: FloatArray) -> FloatArray:
         """Lower bounds of the norms: a dual solution, scaled until it is feasible."""
         largest = (dual @ self.columns[:, self.costs > 0.0]).max(axis=1)
-        least: FloatArray = np.einsum("ki,ik->k", dual, points) / np.maximum(largest, 1e-300)
-        return least
+        return np.asarray(np.einsum("ki,ik->k", dual, points) / np.maximum(largest, 1e-300))
 
     def _start(self, points: FloatArray) -> Indices:
         """Columns of a feasible basis for each point."""
@@ -138,8 +137,7 @@ class Hull:
         left = np.abs(points.T - np.einsum("kij,kj->ki", columns, weights))
         sizes = np.einsum("kij,kj->ki", np.abs(columns), np.abs(weights))
         left += (len(points) + 2) * EPS * sizes
-        bounds: FloatArray = np.abs(weights).sum(axis=1) + left @ self.leftover_costs()
-        return bounds
+        return np.asarray(np.abs(weights).sum(axis=1) + left @ self.leftover_costs())
 
     def _rounding(self, matrices: FloatArray) -> FloatArray:
         """Bounds of the norms of the errors in the computed images."""
@@ -165,8 +163,7 @@ class Hull:
         if not residual < 0.5:
             return np.full(n, np.inf)
 
-        costs: FloatArray = np.abs(X).sum(axis=0) * (1.0 + 4 * n * EPS) / (1.0 - residual)
-        return costs
+        return np.asarray(np.abs(X).sum(axis=0) * (1.0 + 4 * n * EPS) / (1.0 - residual))
 
     def inner_radius(self) -> float:
         """Radius of a ball inside the polytope: ‖x‖ <= sum_i c_i |x_i| <= |c| |x|."""
@@ -210,8 +207,7 @@ class PositiveHull(Hull):
         # Nonnegative numbers do not cancel, so the rounding errors of images are relative.
         missing = np.maximum(points.T * (1.0 + (n + 2) * EPS) - made, 0.0)
         mean = self.columns[:, m] * (1.0 - 4.0 * EPS)
-        bounds: FloatArray = paid.sum(axis=1) + (missing / mean).max(axis=1)
-        return bounds
+        return np.asarray(paid.sum(axis=1) + (missing / mean).max(axis=1))
 
     def _rounding(self, matrices: FloatArray) -> FloatArray:
         return np.zeros(1)

@@ -73,8 +73,7 @@ def power_of_two(matrices: FloatArray) -> float:
 
 def in_units(matrices: FloatArray, units: FloatArray) -> FloatArray:
     """The matrices D⁻¹AD."""
-    scaled: FloatArray = matrices * units[None, None, :] / units[None, :, None]
-    return scaled
+    return np.asarray(matrices * units[None, None, :] / units[None, :, None])
 
 
 @dataclass(frozen=True, eq=False)

@@ -124,10 +124,9 @@ def joint_spectral_radius(
 
     answer = _bracket(in_units(stack / unit, units), groups, goal, allowed)
     proof = NormProof(stack[kept], answer.upper * unit, answer.norm, units)
-    lower = answer.lower * unit
 
     return JointSpectralRadius(
-        lower=np.float64(lower),
+        lower=np.float64(answer.lower * unit),
         upper=np.float64(proof.bound),
         product=answer.word,
         proof=proof,
@@ -204,8 +203,7 @@ def balanced_units(matrices: FloatArray) -> FloatArray:
     from scipy.linalg import matrix_balance  # here, for the sake of a fast import
 
     total = np.abs(matrices).sum(axis=0)
-    units: FloatArray = matrix_balance(total, permute=False, separate=True)[1][0]
-    return units
+    return np.asarray(matrix_balance(total, permute=False, separate=True)[1][0])
 
 
 def coordinate_blocks(matrices: FloatArray) -> list[npt.NDArray[np.intp]]:

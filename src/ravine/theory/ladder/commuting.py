@@ -13,8 +13,8 @@ from ravine.theory.chunks import on_threads, pieces
 from ravine.theory.joint_spectral_radius.planar import (
     ComplexArray,
     as_complex,
-    bracket_pair,
     compiled_sweep,
+    sweep,
 )
 from ravine.theory.ladder.rates import check_shapes, spectral_radius
 from ravine.theory.ladder.worst_case import worst_case_rate
@@ -104,13 +104,12 @@ def _brackets(
     lower = np.empty(len(pairs))
     upper = np.empty(len(pairs))
     if len(pairs) <= _FEW and not compiled_sweep.cache_info().currsize:
-        for n, pair in enumerate(scaled.tolist()):
-            lower[n], upper[n], _, _ = bracket_pair(pair, 1.0, tolerance)
+        sweep(scaled.astype(object), tolerance, lower, upper)
     else:
-        sweep = compiled_sweep()
+        compiled = compiled_sweep()
 
         def work(part: tuple[slice, ...]) -> None:
-            sweep(scaled[part], tolerance, lower[part], upper[part])
+            compiled(scaled[part], tolerance, lower[part], upper[part])
 
         on_threads(work, pieces(lower.shape, _CHUNK))
 

@@ -94,11 +94,10 @@ def iid_rate(
     shape = noise.shape_with(mu=curvature.mu, L=curvature.L, **method.parameters)
     scaled = noise.in_steps(method.alpha, curvature)
     given = np.broadcast_arrays(*scaled, method.beta, method.gamma)
-    out = np.empty(shape)
-    if out.size <= _FEW:
-        for index in np.ndindex(shape):
-            out[index] = largest_growth(*(float(value[index]) for value in given))
+    if given[0].size <= _FEW:
+        out = np.vectorize(largest_growth, otypes=[np.float64])(*given)
     else:
+        out = np.empty(shape)
         growth = compiled_growth()
         parts = pieces(shape, _CHUNK)
         on_threads(lambda part: growth(*(v[part] for v in given), out=out[part]), parts)

@@ -255,11 +255,13 @@ def second_moment(
     # One step of a direction: its matrix, the row for y, the state at rest at 1, and the effect of
     # one unit of gradient noise on the state.
     if isinstance(method, Method):
-        loop, read = block(lam, method), np.array([1.0, 0.0])
-        rest, kick = read, -np.asarray(method.alpha)[..., None] * noise_gain_vector(method)
+        loop = block(lam, method)
+        read = rest = np.array([1.0, 0.0])
+        kick = -np.asarray(method.alpha)[..., None] * noise_gain_vector(method)
     else:
         A, kick, read = method.state
-        loop, rest = A + lam[..., None, None] * np.outer(kick, read), method.at_rest(1.0)[:, 0]
+        loop = A + np.asarray(lam)[..., None, None] * np.outer(kick, read)
+        rest = method.at_rest(1.0)[:, 0]
 
     out = np.empty((count + 1, *shape))
 

@@ -241,28 +241,23 @@ def fastest_budget(
     adversary = _Adversary(mu, L, noise, level, start, count, kind)
     useful = longest if level == 0.0 else mu * start**2 / level
     shortest = 1e-3 * min(1.0 / (count * L), useful, longest)
-    return _least(adversary, shortest, 4.0 / L, L / mu, count <= _MOST_STEPS)
-
-
-def _least(
-    adversary: _Adversary, shortest: float, longest: float, Q: float, bounded: bool
-) -> Budget:
-    """Search the plane, from the minima for few curvatures."""
+    bounded = count <= _MOST_STEPS
     # beta = tanh s, from -0.96 to within a quarter of 1/√Q of 1, or 0.999.
     axes = [
-        np.linspace(np.log(shortest), np.log(longest), 73),
-        np.linspace(-2.0, max(3.8, 0.5 * np.log(8.0 * np.sqrt(Q)) + 0.5), 59),
+        np.linspace(np.log(shortest), np.log(4.0 / L), 73),
+        np.linspace(-2.0, max(3.8, 0.5 * np.log(8.0 * np.sqrt(L / mu)) + 0.5), 59),
     ]
     spacing = [float(axis[1] - axis[0]) for axis in axes]
-    few = _between(*adversary.ends, 9)
+    # The minima for few curvatures.
+    few = _between(mu, L, 9)
     seen = valleys(lambda x, s: adversary.largest(x, s, few), axes)[:5]
     alone = valleys(lambda x: adversary.largest(x, 0.0 * x, few), axes[:1])[0]
     seen.append(alone._replace(point=(*alone.point, 0.0)))
 
     # Peaks over the curvature are as narrow as the spacing of the nodes of its polynomial.
-    many = np.union1d(_between(*adversary.ends, 33), adversary.nodes(_MOST_NODES))
+    many = np.union1d(_between(mu, L, 33), adversary.nodes(_MOST_NODES))
     ends = descents(adversary.counting(many), seen, spacing, count=len(seen), precision=1e-3)
-    counted = many if bounded else _between(*adversary.ends, 501)
+    counted = many if bounded else _between(mu, L, 501)
     smaller = [0.1 * v for v in spacing]
     minima = [
         _settled(adversary, end, counted, smaller, bounded)

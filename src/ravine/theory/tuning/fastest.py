@@ -12,9 +12,9 @@ from ravine.arguments import FloatArray, Refusal
 from ravine.methods import Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.mean_square import direction_growth, mean_square_growth
-from ravine.theory.finite_sums.positive_map import dense_radius
+from ravine.theory.finite_sums.positive_map import matrix_of
 from ravine.theory.finite_sums.second_moments import SecondMoments, growth_plane
-from ravine.theory.finite_sums.terms import Terms, finite_sum
+from ravine.theory.finite_sums.terms import finite_sum
 from ravine.theory.tuning.search import Least, Tuned, around, descents, in_plane, least, valleys
 
 _GRID_EVALUATIONS = 400_000
@@ -80,7 +80,18 @@ def fastest_mean_square(hessians: npt.ArrayLike) -> Tuned:
     extremes = terms.hessians if terms.shared else np.linalg.eigvalsh(terms.hessians)
     plain = Method(2.0 / float(extremes.min() + extremes.max()))
     if terms.shared:
-        return _fastest_shared(terms, plain)
+        # The whole grid as one array.
+        variances = terms.weights @ (terms.hessians - mean) ** 2
+        first, variance = np.unique(np.stack([mean, variances]), axis=1)
+        scale = float((first / (first**2 + variance)).min())
+        across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / first.size), 32, 96))
+        objective = _shared_growth(first, variance)
+        fast = least(objective, _axes(scale, across, 1e-3, 6.0), rate=np.sqrt)
+        start = float(objective(np.log([float(plain.alpha)]), np.zeros(1))[0])
+        if start < fast.value:
+            return Tuned(plain, float(np.sqrt(start)))
+
+        return Tuned(in_plane(*fast.point), float(np.sqrt(fast.value)))
 
     moments = SecondMoments.of(terms.hessians, weights=terms.weights)
     best = fastest_on(moments, plain=plain, precision=1e-9)
@@ -182,7 +193,8 @@ def _log_growth(moments: SecondMoments, precision: float) -> Callable[[float, fl
             return np.inf
 
         if by_matrix:
-            value = dense_radius(moments.operator(method), (size, size))
+            matrix = matrix_of(moments.operator(method), (size, size))
+            value = float(np.abs(np.linalg.eigvals(matrix)).max())
         else:
             value = moments.growth(method, tolerance=precision)
 
@@ -202,19 +214,3 @@ def _shared_growth(first: FloatArray, variance: FloatArray) -> Callable[..., Flo
         return np.asarray(direction_growth(first, variance, method).max(axis=-1))
 
     return growth
-
-
-def _fastest_shared(terms: Terms, plain: Method) -> Tuned:
-    """The search for terms that share eigenvectors, with the whole grid as one array."""
-    mean = terms.weights @ terms.hessians
-    variances = terms.weights @ (terms.hessians - mean) ** 2
-    first, variance = np.unique(np.stack([mean, variances]), axis=1)
-    scale = float((first / (first**2 + variance)).min())
-    across = int(np.clip(np.sqrt(_GRID_EVALUATIONS / first.size), 32, 96))
-    objective = _shared_growth(first, variance)
-    best = least(objective, _axes(scale, across, 1e-3, 6.0), rate=np.sqrt)
-    start = float(objective(np.log([float(plain.alpha)]), np.zeros(1))[0])
-    if start < best.value:
-        return Tuned(plain, float(np.sqrt(start)))
-
-    return Tuned(in_plane(*best.point), float(np.sqrt(best.value)))
