@@ -124,7 +124,7 @@ def test_compiled_and_interpreted_give_the_same_bits(monkeypatch: pytest.MonkeyP
 def test_few_pairs_use_compiled_code_that_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     curvature, method = random_parameters(commuting._FEW + 40, seed=2)
     many = commuting_rate(curvature, method)
-    monkeypatch.setattr(commuting, "bracket_pair", lambda *_: pytest.fail("was interpreted"))
+    monkeypatch.setattr(commuting, "sweep", lambda *_: pytest.fail("was interpreted"))
     one = commuting_rate(
         Curvature(curvature.mu[7], curvature.L[7]),
         Method(method.alpha[7], method.beta[7], method.gamma[7]),
