@@ -96,35 +96,25 @@ class Batching:
 
     def draws(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
         """Yield the rows of every seed's batch, step after step, without end."""
-        m = self.batch_size
+        n, m = self.steps_per_epoch, self.batch_size
         if self.fixed:
-            yield from self._fixed(seeds, rng)
+            # What a shorter last batch lacks are rows of weight zero.
+            sizes = self.sizes[:, None]
+            rows, weights = np.resize(self.order, (n, m)), (np.arange(m) < sizes) / sizes
+            order = Draws(n, self.sampling, seeds, rng)
+            while True:
+                drawn = order.next()
+                yield Drawn(rows[drawn], weights[drawn])
 
         every = np.tile(np.arange(self.rows, dtype=np.intp), (seeds, 1))
         while True:
             if self.replaced:
-                yield _equal(rng.integers(self.rows, size=(seeds, m)))
-                continue
+                parts = [rng.integers(self.rows, size=(seeds, m))]
+            else:
+                parts = np.split(rng.permuted(every, axis=1), range(m, self.rows, m), axis=1)
 
-            shuffled = rng.permuted(every, axis=1)
-            for first in range(0, self.rows, m):
-                yield _equal(shuffled[:, first : first + m])
-
-    def _fixed(self, seeds: int, rng: np.random.Generator) -> Iterator[Drawn]:
-        n, sizes = self.steps_per_epoch, self.sizes[:, None]
-        # What a shorter last batch lacks are rows of weight zero.
-        rows = np.resize(self.order, (n, self.batch_size))
-        weights = (np.arange(self.batch_size) < sizes) / sizes
-        order = Draws(n, self.sampling, seeds, rng)
-        while True:
-            drawn = order.next()
-            yield Drawn(rows[drawn], weights[drawn])
-
-
-def _equal(rows: Indices) -> Drawn:
-    """Equal weights for all rows."""
-    m = rows.shape[1]
-    return Drawn(rows, np.full((1, m), 1.0 / m))
+            for part in parts:
+                yield Drawn(part, np.full((1, part.shape[1]), 1.0 / part.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)
