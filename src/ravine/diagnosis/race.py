@@ -101,19 +101,14 @@ def level_work(survey: Survey, level: Level, steps: int) -> float:
     """Counted seconds of one level."""
     grid = 2 * len(range(0, _STEPS, level.apart)) * len(level.momenta)
     return sum(
-        run_work(survey, recipes, steps, seeds, _watched(survey))
+        run_work(survey, recipes, steps, seeds, _WATCHED)
         for recipes, seeds in ((grid, _FIRST_SEEDS), (level.second, level.seeds))
     )
 
 
-def _watched(survey: Survey) -> int | None:
-    # The loss of a quadratic is cheap to compute; any other takes a pass over the data.
-    return None if survey.quadratic else _WATCHED
-
-
 def _run(survey: Survey, recipes: list[Recipe], steps: int, seeds: int, stream: int) -> Runs:
-    watched, seed = _watched(survey), survey.setup.seed + stream
-    return follow(survey, recipes, steps=steps, seeds=seeds, seed=seed, points=60, watched=watched)
+    seed = survey.setup.seed + stream
+    return follow(survey, recipes, steps=steps, seeds=seeds, seed=seed, points=60, watched=_WATCHED)
 
 
 def _unique(recipes: list[Recipe]) -> list[Recipe]:

@@ -131,8 +131,8 @@ def follow(
 ) -> Runs:
     """Run every recipe on every seed from zero; a seed gives all recipes the same batches.
 
-    ``points`` is roughly the number of marks, and ``watched`` the number of marks with a loss
-    (default: all).
+    ``points`` is roughly the number of marks, and ``watched`` the number of marks with a loss. By
+    default, and for a quadratic, whose loss is cheap, it is computed at all marks.
     """
     model = survey.model
     K = model.outputs
@@ -153,7 +153,7 @@ def follow(
     )
     limit = float(divergence_limit(math.sqrt(survey.start_square)))
     averaged = np.array([r.averaged for r in recipes])
-    marks, with_loss = marked_steps(steps, points, watched)
+    marks, with_loss = marked_steps(steps, points, None if survey.quadratic else watched)
     squares = np.full((len(marks), seeds, len(recipes)), np.inf)
     excess = np.full_like(squares, np.nan)
     diverged = np.full((seeds, len(recipes)), -1, dtype=np.intp)
@@ -200,19 +200,16 @@ def follow(
     )  # fmt: skip
 
 
-def run_work(survey: Survey, recipes: int, steps: int, seeds: int, watched: int | None) -> float:
-    """Counted seconds of several recipes on several seeds."""
-    passes = 0 if watched is None else watched * loss_work(survey.model, recipes, seeds)
+def run_work(survey: Survey, recipes: int, steps: int, seeds: int, watched: int = 0) -> float:
+    """Counted seconds of several recipes on several seeds; the loss of a quadratic is free."""
+    passes = 0 if survey.quadratic else watched * loss_work(survey.model, recipes, seeds)
     return steps * step_work(survey.model, survey.batching, recipes, seeds) + passes
 
 
-def watched_marks(survey: Survey, recipes: int, steps: int, seeds: int) -> int | None:
-    """Number of marks with a loss; all marks for a quadratic, whose loss is cheap."""
-    if survey.quadratic:
-        return None
-
+def watched_marks(survey: Survey, recipes: int, steps: int, seeds: int) -> int:
+    """Number of marks with a loss, if computing it takes a pass over the data."""
     once = loss_work(survey.model, recipes, seeds)
-    affordable = _WATCHING * run_work(survey, recipes, steps, seeds, None) / once
+    affordable = _WATCHING * run_work(survey, recipes, steps, seeds) / once
 
     return int(np.clip(affordable, _FEWEST_WATCHED, _WATCHED))
 
@@ -233,16 +230,13 @@ def compare(
     exactly that many runs. There is at least one block of two runs, which may take longer.
     """
 
-    def work(recipes: int, block: int, watched: int | None = None) -> float:
-        return run_work(survey, recipes, steps, block, watched)
-
     def enough(runs: Runs) -> bool:
         last = runs.excess[-1]
         # A diverged run has an infinite mean, and is excluded like a run that ends above its start.
         return known(last[:, last.mean(axis=0) < survey.start_excess])
 
     count = len(recipes)
-    fits = (block for block in _BLOCKS if work(count, block) <= 0.5 * seconds)
+    fits = (block for block in _BLOCKS if run_work(survey, count, steps, block) <= 0.5 * seconds)
     block = next(fits, _BLOCKS[-1]) if seeds is None else seeds
     watched = watched_marks(survey, count, steps, block)
     options: dict[str, Any] = {"steps": steps, "seeds": block, "watched": watched}
@@ -252,7 +246,8 @@ def compare(
 
     blocks = 1
     if seeds is None:
-        more = (seconds - work(count, block, watched)) / work(len(kept), block, watched)
+        left = seconds - run_work(survey, count, steps, block, watched)
+        more = left / run_work(survey, len(kept), steps, block, watched)
         blocks += int(np.clip(more, 0, _MOST_SEEDS // block - 1))
 
     few = [recipes[i] for i in kept]
