@@ -149,7 +149,7 @@ def _names(columns: tuple[str, ...], which: npt.NDArray[np.bool_]) -> tuple[str,
 def batch_findings(seen: Survey) -> list[Finding]:
     """Findings about the number of rows in a batch."""
     notes = []
-    rows = int(seen.batching.sizes.max())
+    rows, last = seen.batching.batch_size, int(seen.batching.sizes[-1])
     d = seen.model.features
 
     if seen.batching.steps_per_epoch > 1 and rows < d and seen.quadratic and not seen.model.l2:
@@ -157,9 +157,7 @@ def batch_findings(seen: Survey) -> list[Finding]:
         remedy = "add l2 to make a certificate for every order possible"
         notes.append(Finding("batch", what, remedy))
 
-    sizes = seen.batching.sizes
-    if seen.batching.fixed and len(set(sizes.tolist())) > 1:
-        last = int(sizes[-1])
+    if seen.batching.fixed and last < rows:
         shorter = f"rows of the last, shorter batch ({counted(last, 'row')})"
         what = f"{shorter} count {rows / last:.3g} times as much"
         notes.append(Finding("batch", what, "use new batches each epoch (--batches new)"))
