@@ -18,6 +18,8 @@ from ravine.theory.finite_sums.growth import Growth
 if TYPE_CHECKING:
     from ravine.diagnosis.diagnosis import Diagnosis
 
+_short = partial(percent, short=True)
+
 
 @dataclass(frozen=True)
 class Column:
@@ -159,15 +161,14 @@ def _data(result: Diagnosis) -> tuple[str, ...]:
     """The data that were read, how they were treated, and notes about them."""
     setup, batching = result.setup, result.survey.batching
     target = f", target {setup.target!r}" if setup.target else ""
-    many = "1 column" if setup.features == 1 else f"{setup.features} columns"
     batches = f"batches of {batching.batch_size} rows {batching.sampling.traits.phrase}"
 
     if batching.steps_per_epoch == 1:
         batches = "one batch of all rows"
 
     read = (
-        f"{result.name}: {batching.rows} rows, {many}{target}, {setup.loss} loss, "
-        f"l2 = {setup.l2:.3g}, {batches}"
+        f"{result.name}: {batching.rows} rows, {counted(setup.features, 'column')}{target}, "
+        f"{setup.loss} loss, l2 = {setup.l2:.3g}, {batches}"
     )
     scaled = "standardised" if setup.standardise else "not scaled"
     shift = "intercept added" if setup.intercept else "no intercept added"
@@ -243,10 +244,6 @@ def _schedule(recipe: Recipe) -> str:
         return "constant"
 
     return "linear decay" if recipe.constant_share <= LINEAR else "late decay"
-
-
-def _short(share: float) -> str:
-    return percent(share, short=True)
 
 
 def _count(steps: float) -> str:

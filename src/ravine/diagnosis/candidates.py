@@ -232,11 +232,11 @@ def common_methods(survey: Survey, yours: Method | None) -> list[Candidate]:
         Candidate("one-over-L", Recipe(Method(1.0 / float(whole.L)))),
     ]
 
-    if yours is None:
-        return judged
+    if yours is not None:
+        first = Candidate("yours", Recipe(yours))
+        judged = [first, *(c for c in judged if c.recipe.key != first.recipe.key)]
 
-    first = Candidate("yours", Recipe(yours))
-    return [first, *(c for c in judged if c.recipe.key != first.recipe.key)]
+    return judged
 
 
 def tuned_here(survey: Survey) -> list[Candidate]:

@@ -107,11 +107,7 @@ def disagreement(survey: Survey, method: Method) -> Disagreement:
     lead_shares = tuple(float(shares[i]) for i in lead)
     direction = survey.moments.basis @ axis
     direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
-    rows, row_shares = named, lead_shares
-
-    if batching.fixed:
-        rows, row_shares = _rows(survey, direction, named[0])
-
+    rows = _rows(survey, direction, named[0]) if batching.fixed else (named, lead_shares)
     norm = float(np.linalg.norm(moments.eigenvalues))
     return Disagreement(
         size=float(np.sqrt(np.trace(mean_square))) / norm,
@@ -120,8 +116,8 @@ def disagreement(survey: Survey, method: Method) -> Disagreement:
         batches=named if batching.fixed else (),
         shares=lead_shares,
         ratios=tuple(float((along[i] + mean) / mean) for i in lead),
-        rows=rows,
-        row_shares=row_shares,
+        rows=rows[0],
+        row_shares=rows[1],
     )
 
 

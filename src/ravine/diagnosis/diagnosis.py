@@ -190,13 +190,10 @@ class Diagnosis(Value):
 def best_of(predictions: tuple[Prediction, ...]) -> Prediction | None:
     """The safe recipe with the smallest loss; within 2 %, ravine's own are preferred."""
     good = [p for p in predictions if p.safe]
-    if not good:
-        return None
-
-    least = min(p.loss for p in good)
+    least = min((p.loss for p in good), default=math.inf)
     equal = [p for p in good if p.loss <= least + _EQUAL * abs(least)]
 
-    return min(equal, key=lambda p: (not p.candidate.recommended, p.loss))
+    return min(equal, key=lambda p: (not p.candidate.recommended, p.loss), default=None)
 
 
 def _record(result: Diagnosis) -> dict[str, Any]:

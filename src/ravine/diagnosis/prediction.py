@@ -238,9 +238,8 @@ def moment_curves(
     d = survey.moments.dimension
     # About 1e-9 s a multiplication and 100 µs a step beside them; a table serves small d.
     each = min(len(survey.sample) * d * d, 0.5 * d**4)
-    if steps * (1e-4 + len(judged) * 2e-9 * (each + 20.0 * d * d)) > budget.begin(
-        "computing exact curves"
-    ):
+    seconds = budget.begin("computing exact curves")
+    if steps * (1e-4 + len(judged) * 2e-9 * (each + 20.0 * d * d)) > seconds:
         budget.leave_out("exact curves for independent batches")
         return None
 

@@ -196,9 +196,8 @@ def plane(result: Diagnosis) -> Plane:
     survey = result.survey
     L = float(survey.curvature.L)
     marks = [
-        Mark(p.candidate.key, p.candidate.name, float(method.alpha) * L, float(method.beta))
-        for p in result.predictions
-        for method in (p.candidate.method,)
+        Mark(c.key, c.name, float(c.method.alpha) * L, float(c.method.beta))
+        for c in (p.candidate for p in result.predictions)
     ]
     low = min(1e-2, *(0.5 * mark.step for mark in marks if mark.step < 20.0))
     steps = np.geomspace(max(low, 1e-6), 8.0, _GRID[0])

@@ -269,9 +269,7 @@ def _finalists(
     for i in sorted(range(len(judged)), key=lambda i: float(loss[i])):
         candidate = judged[i]
         better = candidate.key == "quick" and near[i] < near[kept.get("quick", i)]
-        if candidate.key in kept and not better:
-            continue
-        if (
+        if (candidate.key not in kept or better) and (
             not _only_if_safe(candidate)
             or settles_late(seen, candidate)
             or growth_of(candidate.method).mean_square.diverges is False

@@ -251,12 +251,11 @@ def _changes(result: Diagnosis) -> str:
         return f"No change that was tried makes {name} converge."
 
     needed, batching = result.subject.critical_batch_size, result.survey.batching
-    if result.subject.outcome is Outcome.CONVERGES or needed is None:
-        return ""
-    if not batching.batch_size < needed < batching.rows:
-        return ""
+    larger = needed is not None and batching.batch_size < needed < batching.rows
+    if larger and result.subject.outcome is not Outcome.CONVERGES:
+        return f"{name.capitalize()} is stable with batches of {needed} rows or more."
 
-    return f"{name.capitalize()} is stable with batches of {needed} rows or more."
+    return ""
 
 
 def _left_out(result: Diagnosis) -> str:

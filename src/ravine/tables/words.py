@@ -148,10 +148,10 @@ def packed_dates(values: FloatArray) -> pd.Series | None:
     if not present.size or not inside.all():
         return None
 
-    try:
+    with suppress(ValueError):
         return pd.to_datetime(pd.Series(values).astype("Int64").astype(str), format="%Y%m%d")
-    except ValueError:
-        return None
+
+    return None
 
 
 def missing_code(values: FloatArray) -> float | None:
