@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from ravine.diagnosis.candidates import LINEAR, Recipe, momentum_digits
@@ -90,16 +91,13 @@ class MethodTable:
 
         Outcomes have the colour of their tone.
         """
-        shown = [
-            (i, column)
-            for i, column in enumerate(self.columns)
-            if column.detail is detail or column.key == "method"
-        ]
-        head = [Cell(column.title, number=column.number) for _, column in shown]
+        shown = [column.detail is detail or column.key == "method" for column in self.columns]
+        columns = list(compress(self.columns, shown))
+        head = [Cell(column.title, number=column.number) for column in columns]
         rows = [
             [
-                Cell(row.cells[i], row.tone if column.key == "outcome" else "", column.number)
-                for i, column in shown
+                Cell(text, row.tone if column.key == "outcome" else "", column.number)
+                for column, text in zip(columns, compress(row.cells, shown), strict=True)
             ]
             for row in self.rows
         ]

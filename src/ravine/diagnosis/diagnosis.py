@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,11 +116,8 @@ class Diagnosis(Value):
         Among equally fast ones, one that does not average.
         """
         reached = [p for p in self.predictions if p.safe and math.isfinite(p.steps_to_1_percent)]
-        return min(
-            reached,
-            key=lambda p: (p.steps_to_1_percent, p.candidate.recipe.averaged),
-            default=None,
-        )
+        order = attrgetter("steps_to_1_percent", "candidate.recipe.averaged")
+        return min(reached, key=order, default=None)
 
     @cached_property
     def answer(self) -> Answer:

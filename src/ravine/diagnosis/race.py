@@ -99,11 +99,8 @@ def race(survey: Survey, *, steps: int, seconds: float, most: float | None = Non
 
 def level_work(survey: Survey, level: Level, steps: int) -> float:
     """Counted seconds of one level."""
-    grid = 2 * len(range(0, _STEPS, level.apart)) * len(level.momenta)
-    return sum(
-        run_work(survey, recipes, steps, seeds, _WATCHED)
-        for recipes, seeds in ((grid, _FIRST_SEEDS), (level.second, level.seeds))
-    )
+    first = run_work(survey, len(_grid(survey, level)), steps, _FIRST_SEEDS, _WATCHED)
+    return first + run_work(survey, level.second, steps, level.seeds, _WATCHED)
 
 
 def _run(survey: Survey, recipes: list[Recipe], steps: int, seeds: int, stream: int) -> Runs:

@@ -120,13 +120,12 @@ def _causes(page: Page, result: Diagnosis) -> None:
 
     what = "batch" if why.batches else "row"
     titles = "share of the disagreement", "curvature along it / average"
+    leading = zip(why.batches or why.rows, why.shares, why.ratios, strict=True)
     page.table(
         [what, *map(_number, titles)],
         [
             [str(which), _number(f"{100 * share:.0f} %"), _number(f"{ratio:.3g}")]
-            for which, share, ratio in zip(
-                why.batches or why.rows, why.shares, why.ratios, strict=True
-            )
+            for which, share, ratio in leading
         ],
     )
 

@@ -198,9 +198,8 @@ def survey(setup: Setup, *, seconds: float = math.inf) -> Survey:
         bounds = np.array([[model.l2, top + model.l2]])
 
         # A batch varies as a row does, less by a factor: E[Δ X Δ] and E[z zᵀ] need nothing else.
-        sample, weights, sure = _sample(
-            batching.rows, _ROW_NUMBERS / (k * model.outputs) ** 2, sizes
-        )
+        most = _ROW_NUMBERS / (k * model.outputs) ** 2
+        sample, weights, sure = _sample(batching.rows, most, sizes)
         weights = weights / weights.sum()
         factor = batching.variance_factor
         roots = np.swapaxes(model.row_roots(sample, point, basis), 1, 2)

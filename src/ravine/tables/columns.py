@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -343,11 +344,8 @@ def infer_target(columns: Mapping[str, Column], most_classes: int) -> tuple[str,
         del folded["y"]
 
     # If no column can be a target, the last one is taken, and checked later.
-    likely = [
-        column.name
-        for k, column in enumerate(columns.values())
-        if column.can_be_target(k, most_classes)
-    ] or names[-1:]
+    fits = (column.can_be_target(k, most_classes) for k, column in enumerate(columns.values()))
+    likely = list(compress(names, fits)) or names[-1:]
     # A column called target is the target; problems with it are reported later.
     meant = [folded[x] for x in _PLAIN_NAMES.split() if x in folded]
     meant += [folded[x] for x in _NAMES.split() if folded.get(x) in likely]
