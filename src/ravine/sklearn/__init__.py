@@ -1,12 +1,9 @@
 """Linear models for scikit-learn, trained by momentum SGD that chooses its own step size."""
 
-try:
-    import sklearn  # noqa: F401
-except ImportError:
-    raise ImportError(
-        "scikit-learn must be installed for ravine.sklearn, got none: pip install 'ravine[data]'"
-    ) from None
+from ravine.arguments import needed
 
-from ravine.sklearn.estimators import SGDClassifier, SGDRegressor
+needed("sklearn", "ravine.sklearn")
+
+from ravine.sklearn.estimators import SGDClassifier, SGDRegressor  # noqa: E402  after the check
 
 __all__ = ["SGDClassifier", "SGDRegressor"]

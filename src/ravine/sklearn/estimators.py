@@ -8,12 +8,13 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model._base import LinearClassifierMixin, LinearModel
 from sklearn.preprocessing import label_binarize
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ravine.arguments import FloatArray, Refusal
 from ravine.sklearn.training import (
@@ -29,8 +30,8 @@ _BATCH = 32
 """Smallest default batch."""
 
 
-class _LinearModel(BaseEstimator):  # type: ignore[misc]
-    """Code shared by regression and classification: standardise, train, predict."""
+class _Trained(BaseEstimator):  # type: ignore[misc]
+    """Code shared by regression and classification: check, standardise, train."""
 
     _seen = 0.0
     _sums: tuple[FloatArray, FloatArray]
@@ -152,12 +153,6 @@ class _LinearModel(BaseEstimator):  # type: ignore[misc]
         Z[:, :columns] = (X - mean) / scale
         return Z, penalty
 
-    def _raw_scores(self, X: Any) -> FloatArray:
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-
-        return np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
-
 
 def _moments(X: Any, s: FloatArray, centred: bool) -> tuple[FloatArray, FloatArray]:
     """The offset and the scale of each column."""
@@ -215,7 +210,7 @@ def _original(W: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
     return np.hstack([coef, intercept - coef @ mean[:, None]])
 
 
-class SGDRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
+class SGDRegressor(RegressorMixin, _Trained, LinearModel):  # type: ignore[misc]
     """Linear regression with l2 penalty, by mini-batch SGD that needs no learning rate.
 
     Minimises mean((y - X w - b)^2) / 2 + alpha |w|^2 / 2 for columns of variance 1.
@@ -275,12 +270,8 @@ class SGDRegressor(RegressorMixin, _LinearModel):  # type: ignore[misc]
 
         return self
 
-    def predict(self, X: Any) -> FloatArray:
-        """The predicted targets."""
-        return self._raw_scores(X)[:, 0]
 
-
-class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
+class SGDClassifier(LinearClassifierMixin, _Trained):  # type: ignore[misc]
     """Logistic regression with l2 penalty, by mini-batch SGD that needs no learning rate.
 
     Minimises the mean log loss, multinomial for three classes or more, plus alpha |w|^2 / 2 for
@@ -328,24 +319,12 @@ class SGDClassifier(ClassifierMixin, _LinearModel):  # type: ignore[misc]
         """Ones in the output of each row's class."""
         return np.asarray(label_binarize(y, classes=self.classes_).T, dtype=np.float64)
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Scores: one for each row with two classes, else one for each row and class."""
-        S = self._raw_scores(X)
-        return S[:, 0] if S.shape[1] == 1 else S
-
     def predict_proba(self, X: Any) -> FloatArray:
         """The probability of each class."""
-        return np.asarray(softmax(self._class_scores(X), axis=1))
-
-    def predict(self, X: Any) -> Any:
-        """The most probable class of each row."""
-        best = self._class_scores(X).argmax(axis=1)
-        return self.classes_[best]
-
-    def _class_scores(self, X: Any) -> FloatArray:
-        """A score for each row and class; with two classes, that of the first is zero."""
-        S = self._raw_scores(X)
-        return np.hstack([np.zeros_like(S), S]) if S.shape[1] == 1 else S
+        scores = self.decision_function(X)
+        # With two classes, the score of the first is zero.
+        S = scores if scores.ndim == 2 else np.stack([0.0 * scores, scores], axis=1)
+        return np.asarray(softmax(S, axis=1))
 
 
 def _two_or_more(name: str, labels: Any, remedy: str) -> Any:
