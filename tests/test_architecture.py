@@ -12,7 +12,7 @@ import ravine
 
 SOURCE = Path(ravine.__file__).parent
 ROOTS = {
-    "arguments", "catalogue", "choices", "compilation", "conventions", "curvature", "digits",
+    "arguments", "catalogue", "compilation", "conventions", "curvature", "digits",
     "files", "linear_method", "markup", "methods", "sampling", "values",
 }  # fmt: skip
 MAY_IMPORT = {

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ravine.arguments import Refusal
-from ravine.choices import Choice
+from ravine.arguments import Choice, Refusal
 
 
 class Colour(Choice):

@@ -8,9 +8,10 @@ import reprlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from difflib import get_close_matches
+from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -118,6 +119,41 @@ def known_name(name: str, value: Any, known: Iterable[str]) -> str:
         raise Refusal(name, f"one of {', '.join(names)}", in_words(value), remedy)
 
     return value
+
+
+class Choice(StrEnum):
+    """One of a few names, each with a sentence that explains it.
+
+    Write a member as ``NAME = "value", "the sentence"``, with traits as an optional third part.
+    Functions that take a choice accept a member or its value, and pass it to ``parse``.
+    """
+
+    sentence: str
+    """The meaning of the choice, as a sentence."""
+    traits: Any
+    """Further properties of each choice."""
+
+    def __new__(cls, value: str, sentence: str = "", traits: Any = None) -> Self:
+        """Make a member."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.sentence = sentence
+        member.traits = traits
+        return member
+
+    @classmethod
+    def parse(cls, value: Self | str, name: str | None = None) -> Self:
+        """Return the member for ``value``, or refuse it and list the members.
+
+        ``name`` is the parameter named in the message; by default the name of the class.
+        """
+        names = [member.value for member in cls]
+        return cls(known_name(name or cls.__name__.lower(), value, names))
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self:
+        """Refuse a word that is not a member like any other argument."""
+        return cls.parse(cast("str", value))
 
 
 def real(name: str, value: Any, rule: str = "finite", *, remedy: str) -> Real:

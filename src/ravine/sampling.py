@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ravine.choices import Choice
+from ravine.arguments import Choice
 
 
 class Traits(NamedTuple):

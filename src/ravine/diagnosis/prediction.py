@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ravine.arguments import FloatArray
-from ravine.choices import Choice
+from ravine.arguments import Choice, FloatArray
 from ravine.diagnosis.candidates import Candidate, parameter_arrays
 from ravine.diagnosis.race import NEAR
 from ravine.diagnosis.runs import Runs

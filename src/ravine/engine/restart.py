@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ravine.arguments import Refusal, whole
-from ravine.choices import Choice
+from ravine.arguments import Choice, Refusal, whole
 
 NEVER, ON_GRADIENT, ON_SAMPLED, ON_FULL, EVERY = range(5)
 """Numbers of the restart rules in the kernels."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ravine.choices import Choice
+from ravine.arguments import Choice
 
 
 class ErrorQuantity(Choice):

@@ -11,8 +11,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from ravine.arguments import FloatArray
-from ravine.choices import Choice
+from ravine.arguments import Choice, FloatArray
 from ravine.curvature import Curvature
 from ravine.figures.style import METHODS
 from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum

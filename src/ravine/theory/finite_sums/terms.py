@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, real
-from ravine.choices import Choice
+from ravine.arguments import Choice, FloatArray, Refusal, real
 from ravine.linear_method import LinearMethod
 from ravine.methods import Method
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import FloatArray, Refusal, in_words, one_number, overflow_allowed
-from ravine.choices import Choice
+from ravine.arguments import Choice, FloatArray, Refusal, in_words, one_number, overflow_allowed
 from ravine.curvature import Curvature
 from ravine.digits import digits, rate_digits, safe_digits
 from ravine.markup import card
