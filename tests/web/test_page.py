@@ -320,7 +320,7 @@ def test_pictures_and_numbers_can_be_taken_away(page, tmp_path):
     allow = {"behavior": "allow", "downloadPath": str(tmp_path)}
     page.execute_cdp_cmd("Browser.setDownloadBehavior", allow)
     page.find_element(By.ID, "open-share").send_keys(Keys.ENTER)
-    for one in page.find_elements(By.CSS_SELECTOR, "[data-save], [data-form]"):
+    for one in page.find_elements(By.CSS_SELECTOR, "[data-save], #share a[download]"):
         one.click()
     begins = {
         "ravine-plane.png": b"\x89PNG", "ravine-run.png": b"\x89PNG", "ravine-plane.svg": b"<?xml",

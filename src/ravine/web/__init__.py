@@ -8,6 +8,6 @@ from ravine.arguments import needed
 for _name in ("flask", "waitress", "contourpy"):
     needed(_name, "the page", "web")
 
-from ravine.web.explore import explore  # noqa: E402  after the check of what it needs
+from ravine.web.server import explore  # noqa: E402  after the check of what it needs
 
 __all__ = ["explore"]

@@ -2,28 +2,23 @@
 import { byId } from "./draw.js";
 
 const AGAIN = 2000; // milliseconds between two attempts to reach the server
-let waiting = null;
-const back = []; // what to do when it answers again
+let absent = false;
+const back = []; // what to do when it is back
 
 export const whenBack = (action) => back.push(action);
 export const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
-function gone() {
+async function gone() {
+  if (absent) return;
+  absent = true;
   byId("banner").hidden = false;
   byId("restart").textContent = `ravine explore --port ${window.location.port || 80}`;
-  if (waiting === null) waiting = setInterval(tryAgain, AGAIN);
-}
-
-function there() {
-  if (waiting === null) return;
-  clearInterval(waiting);
-  waiting = null;
+  const look = () => fetch("assets/page.css", { method: "HEAD", cache: "no-store" }).catch(() => null);
+  do await sleep(AGAIN);
+  while (!(await look()));
+  absent = false;
   byId("banner").hidden = true;
   back.forEach((action) => action());
-}
-
-function tryAgain() {
-  fetch("assets/page.css", { method: "HEAD", cache: "no-store" }).then(there, () => {});
 }
 
 // Arrays arrive as base64.
@@ -42,7 +37,6 @@ export async function ask(path, options = {}) {
     if (error.name !== "AbortError") gone();
     throw error;
   }
-  there();
   if (!reply.ok) throw new Error(`the server refused this (${reply.status})`);
   return JSON.parse(await reply.text(), unpacked);
 }
@@ -68,7 +62,7 @@ export function latest(request, land) {
       try {
         land(await post("answer", request(), way.signal));
       } catch (error) {
-        if (error.name !== "AbortError" && waiting === null) console.error(error);
+        if (error.name !== "AbortError" && !absent) console.error(error);
       }
     }
     way = null;

@@ -49,7 +49,6 @@ export class Picture {
   }
 
   build(kind, ends) {
-    const over = this.plot ? [...this.plot.over.children] : [];
     if (this.plot) this.plot.destroy();
     this.kind = kind;
     const options = {
@@ -63,7 +62,6 @@ export class Picture {
       hooks: { draw: [(plot) => this.draw(plot)] },
     };
     this.plot = new uPlot(options, ends, this.host);
-    this.plot.over.append(...over);
     this.ready(this.plot);
   }
 
@@ -287,9 +285,6 @@ const swatches = {
 function legend(host, { layers, outside }) {
   const around = { kind: "fill", words: outside, colour: css("--outside") };
   const entries = [around, ...layers].filter(({ kind, words }) => words && swatches[kind]);
-  const written = entries.map(({ colour = "", words, ends }) => [colourOf(colour), words, ends]).join();
-  if (host.dataset.written === written) return;
-  host.dataset.written = written;
   host.replaceChildren(...entries.map((layer) => {
     const [low, high] = layer.ends || ["", ""];
     const words = layer.ends ? `${layer.words}: ${low} ` : "";

@@ -72,8 +72,7 @@ async function copy(button, words) {
 }
 
 function openShare() {
-  for (const link of document.querySelectorAll("[data-form]")) {
-    link.download = `ravine-plane.${link.dataset.form}`;
+  for (const link of document.querySelectorAll("a[download]")) {
     link.href = `${link.download}?${explore.query()}`;
   }
   byId("share").showModal();
