@@ -168,12 +168,10 @@ def plan_reproduction(
     }  # fmt: skip
     arguments = {name: FIGURES[name].arguments(**asked) for name in names}
     ready = [name for name in names if not fresh and _is_ready(folder, name, arguments[name])]
-    last = None
+    last: dict[str, Any] = {}
     # A damaged manifest counts as none.
-    with suppress(OSError, ValueError):
-        last = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    if not isinstance(last, dict):
-        last = {}
+    with suppress(OSError, TypeError, ValueError):
+        last = dict(**json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
     return Reproduction(out=folder, arguments=arguments, ready=tuple(ready), last=last, **asked)
 
 

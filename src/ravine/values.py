@@ -87,11 +87,7 @@ def _parts(value: Any) -> list[Any]:
 
 def _printed(part: Any) -> str:
     """A field as it is printed: plain numbers, or the shape of a long array."""
-    if isinstance(part, np.ndarray):
-        if part.size > _PRINTED:
-            return f"<array of shape {part.shape}>"
-        return repr(part.tolist())
-    if isinstance(part, np.generic):
-        return repr(part.item())
+    if not isinstance(part, np.ndarray | np.generic):
+        return repr(part)
 
-    return repr(part)
+    return repr(part.tolist()) if part.size <= _PRINTED else f"<array of shape {part.shape}>"

@@ -6,17 +6,14 @@ import shlex
 import sys
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from ravine.arguments import known_name, needed
 from ravine.cli.options import one_of, spelled
-from ravine.cli.output import Answer, Part, Whole, check_out, table, wrote
-
-if TYPE_CHECKING:
-    from ravine.diagnosis import Diagnosis
+from ravine.cli.output import Answer, Whole, check_out, table, wrote
 
 _COLOURS = {"good": "green", "unsure": "yellow", "bad": "red"}
 _FLAGS = ("no_standardise", "no_intercept", "in_order", "no_remedies")
@@ -150,12 +147,12 @@ def diagnose_command(
     if reading.get("sep") == "\\t":
         reading["sep"] = "\t"
 
-    rows = read_table(data, **reading)
+    read = read_table(data, **reading)
     # The current stage is shown on stderr, if that is a terminal.
     screen = Console(stderr=True, force_terminal=sys.stderr.isatty())
     with screen.status("reading the columns") as line:
         result = diagnose(
-            rows,
+            read,
             alpha=one_of("--alpha", alpha, "--lr", lr),
             beta=one_of("--beta", beta, "--momentum", momentum),
             shuffle=None if flags["in_order"] else 0,
@@ -172,9 +169,22 @@ def diagnose_command(
         script = result.code(code, source=_source(data, reading))
         return Answer(result.to_dict(), Whole(script.rstrip("\n")))
 
+    answer = result.answer
+    head, cells = answer.methods.cells()
+    rows = [[Text(cell.text, _COLOURS.get(cell.tone, "")) for cell in row] for row in cells]
+    titles = [cell.text for cell in head]
     framework = next(iter(training_scripts(result)), None)
     then = f"ravine diagnose {words} --code {framework}", "a training loop with this setting"
-    return Answer(result.to_dict(), *_parts(result, out), then=then if framework else None)
+    return Answer(
+        result.to_dict(),
+        *answer.lines,
+        "",
+        table(titles, rows, [cell.text for cell in head if not cell.number], gap=1),
+        f"{answer.methods.caption}\n",
+        *(f"- {line}" for line in (*answer.notes, *answer.data)),
+        *(["", *wrote(out)] if out is not None else []),
+        then=then if framework else None,
+    )
 
 
 def _source(data: str, reading: dict[str, Any]) -> str:
@@ -185,19 +195,3 @@ def _source(data: str, reading: dict[str, Any]) -> str:
         "from ravine.tables import read_table\n\n"
         f"table = read_table({data!r}{given})\nX, y = table.X, table.y{weights}"
     )
-
-
-def _parts(result: Diagnosis, out: Path | None) -> list[Part]:
-    """Print the answer, the table of methods, and notes about the data."""
-    answer = result.answer
-    head, cells = answer.methods.cells()
-    rows = [[Text(cell.text, _COLOURS.get(cell.tone, "")) for cell in row] for row in cells]
-    words = [cell.text for cell in head if not cell.number]
-    return [
-        *answer.lines,
-        "",
-        table([cell.text for cell in head], rows, words, gap=1),
-        f"{answer.methods.caption}\n",
-        *(f"- {line}" for line in (*answer.notes, *answer.data)),
-        *(["", *wrote(out)] if out is not None else []),
-    ]

@@ -175,22 +175,17 @@ def hit_zero(n: int, rule: Sampling, steps: int) -> float:
     >>> hit_zero(2, Sampling.IID, 2)
     0.25
     """
-    # Probabilities of no pair so far, with the last draw another term or f_n.
+    # A step's map of the probabilities of no pair so far, with the last draw another term or f_n.
     p = 1.0 / n
-    other = 1.0
-    last = 0.0
-
+    step = np.array([[1.0 - p, 1.0 - p], [p, 0.0]])
     if rule is Sampling.RESHUFFLE:
         # A pair occurs if one epoch ends with f_n and the next begins with it. After an epoch that
         # ended with f_n, the next without a pair ends with f_n with probability p, and begins and
         # ends with other terms with probability 1 - 2 p.
-        for _ in range(steps // n):
-            other, last = (1.0 - p) * other + (1.0 - 2.0 * p) * last, p * (other + last)
-    else:
-        for _ in range(steps):
-            other, last = (1.0 - p) * (other + last), p * other
+        step = np.array([[1.0 - p, 1.0 - 2.0 * p], [p, p]])
+        steps = steps // n
 
-    return 1.0 - other - last
+    return float(1.0 - np.linalg.matrix_power(step, steps)[:, 0].sum())
 
 
 def growth_agreement(data: xr.Dataset) -> dict[str, float]:

@@ -30,13 +30,10 @@ function unpacked(_, value) {
 
 // The answer. A server that cannot be reached is distinguished from one that refuses.
 export async function ask(path, options = {}) {
-  let reply;
-  try {
-    reply = await fetch(path, { cache: "no-store", ...options });
-  } catch (error) {
+  const reply = await fetch(path, { cache: "no-store", ...options }).catch((error) => {
     if (error.name !== "AbortError") gone();
     throw error;
-  }
+  });
   if (!reply.ok) throw new Error(`the server refused this (${reply.status})`);
   return JSON.parse(await reply.text(), unpacked);
 }

@@ -98,7 +98,6 @@ const askCursor = latest(() => ({ settings: { ...settings, ...cursor }, cursor: 
 
 // At most one move per frame of the screen.
 let waiting = null;
-let dragging = false;
 function onMove(event) {
   if (waiting === null) window.requestAnimationFrame(follow);
   waiting = event;
@@ -106,6 +105,7 @@ function onMove(event) {
 
 function follow() {
   cursor = point(plane.under(waiting));
+  const dragging = plane.plot.over.hasPointerCapture(waiting.pointerId);
   waiting = null;
   if (dragging) put(cursor);
   else askCursor();
@@ -127,14 +127,12 @@ function connectPoint({ low, high }) {
   plane.ready = ({ over }) => {
     over.append(knob);
     over.addEventListener("pointerdown", (event) => {
-      dragging = true;
       over.setPointerCapture(event.pointerId);
       knob.focus({ preventScroll: true });
       put(point(plane.under(event)));
       event.preventDefault();
     });
     over.addEventListener("pointermove", onMove);
-    for (const end of ["pointerup", "pointercancel"]) over.addEventListener(end, () => (dragging = false));
   };
   plane.moved = placeKnob;
 }
