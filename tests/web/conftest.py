@@ -36,7 +36,7 @@ class Served:
     """A server of the page in this process, which can be stopped and started on its port."""
 
     def __init__(self, port=18057):
-        from ravine.web.server import HOST, _listen
+        from ravine.web import HOST, _listen
 
         self.listener = _listen(HOST, port)
         self.port = self.listener.getsockname()[1]
@@ -46,7 +46,8 @@ class Served:
     def start(self):
         from waitress import create_server
 
-        from ravine.web.server import HOST, _listen, make_app
+        from ravine.web import HOST, _listen
+        from ravine.web.server import make_app
 
         if self.listener is None:
             self.listener = _listen(HOST, self.port)

@@ -14,12 +14,12 @@ from ravine.arguments import Refusal
 from ravine.claims import CLAIMS
 from ravine.diagnosis import diagnose
 from ravine.diagnosis.prediction import Outcome
-from ravine.web import explore
+from ravine.web import HOST, _in_notebook, _listen, explore
 from ravine.web import jobs as work
 from ravine.web.claims import claim_list
 from ravine.web.data import shown
 from ravine.web.jobs import TASKS, Jobs
-from ravine.web.server import HOST, _in_notebook, _listen, make_app
+from ravine.web.server import make_app
 
 PORT = 8123
 LONG = 600.0
@@ -206,7 +206,7 @@ def test_a_job_that_dies_says_so(jobs):
 
 # --- start-up -------------------------------------------------------------------------------
 
-PAGE = sys.modules["ravine.web.server"]
+PAGE = sys.modules["ravine.web"]
 
 
 @pytest.fixture

@@ -1,28 +1,20 @@
-"""The page's server: its start, its routes, who may use it, and what it refuses."""
+"""The page's server: its routes, who may use it, and what it refuses."""
 
 from __future__ import annotations
 
 import atexit
-import errno
 import io
-import socket
-import sys
 import threading
-import webbrowser
 from typing import Any
 
 from flask import Flask, Response, abort, render_template, request
-from waitress import create_server
 
-from ravine.arguments import Refusal, overflow_allowed, whole
 from ravine.web.answers import answer, page
 from ravine.web.jobs import TASKS, Jobs
 from ravine.web.picture import as_json
 from ravine.web.plane_picture import draw_plane_figure, plane_csv
 from ravine.web.view import parse
 
-HOST = "127.0.0.1"
-PORT = 8057
 UPLOAD_BYTES = 64 << 20
 """Maximum size in bytes of a table dropped on the page."""
 SECONDS = 30.0
@@ -30,10 +22,7 @@ SECONDS = 30.0
 FILES = {"csv": "text/csv", "svg": "image/svg+xml", "pdf": "application/pdf"}
 """Formats in which the plane can be downloaded."""
 
-_TRIES = 50  # ports that are tried before giving up
-_LAST = 65535
-_THREADS = 8  # of the server, so that a slow picture does not delay the next request
-_LOCAL = (HOST, "localhost", "::1")
+_LOCAL = ("127.0.0.1", "localhost", "::1")
 _HEADERS = {
     # Nothing from other servers, and no other scripts; a notebook may show the page in a frame.
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -43,78 +32,6 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-
-
-@overflow_allowed
-def explore(
-    *, host: str = HOST, port: int = PORT, browser: bool = True, inline: bool | None = None
-) -> Any:
-    """Open the interactive page: move step size and momentum, and see what converges.
-
-    Parameters
-    ----------
-    host
-        Address to listen on. Any but this machine's own prints a warning: the page has no password.
-    port
-        The first port to try; if it is busy, the next one is tried.
-    browser
-        Whether to open the page in a browser.
-    inline
-        Show it as a frame in a notebook and return. Default: in notebooks only.
-    """
-    listener = _listen(host, port)
-    chosen = listener.getsockname()[1]
-    address = f"http://{'127.0.0.1' if host in (HOST, 'localhost') else host}:{chosen}/"
-    app = make_app(host=host, port=chosen)
-    if _in_notebook() if inline is None else inline:
-        from IPython.display import IFrame
-
-        threading.Thread(target=_serve, args=(app, listener), daemon=True).start()
-        return IFrame(address, width="100%", height=900)
-
-    if host not in _LOCAL:
-        print(
-            f"ravine: listening on {host}: anyone who can reach this machine can use the page",
-            file=sys.stderr,
-        )
-
-    print(f"ravine: the page is at {address} (press Ctrl-C to stop)", file=sys.stderr, flush=True)
-    if browser:
-        threading.Timer(0.5, webbrowser.open, [address]).start()
-
-    _serve(app, listener)
-    return None
-
-
-def _listen(host: str, first: int) -> socket.socket:
-    """A listening socket on the first free port."""
-    whole("port", first, 0, remedy="give a port, e.g. 8057", maximum=_LAST)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for port in range(first, min(first + _TRIES, _LAST + 1)):
-        try:
-            # It listens at once, so that a browser that connects early waits for the first answer.
-            return socket.create_server((host, port), family=family)
-        except OSError as error:
-            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-                rule = "an address of this machine"
-                raise Refusal("host", rule, repr(host), "omit it for 127.0.0.1") from None
-
-    raise Refusal("port", f"free, or one of the next {_TRIES}", first, "give another --port")
-
-
-def _serve(app: Any, listener: socket.socket) -> None:
-    """Answer until interrupted."""
-    server = create_server(app, sockets=[listener], threads=_THREADS, ident=None)
-    try:
-        server.run()
-    finally:
-        server.close()
-
-
-def _in_notebook() -> bool:
-    shell = sys.modules.get("IPython")
-    running = None if shell is None else shell.get_ipython()
-    return running is not None and type(running).__name__ == "ZMQInteractiveShell"
 
 
 def make_app(*, host: str, port: int, warm: bool = True) -> Flask:
