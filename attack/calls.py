@@ -81,7 +81,7 @@ def _tried(value: Any) -> bool:
     """Classes that are made by ravine alone are only looked at."""
     from ravine import Curvature, Method, problems
     from ravine.engine.schedule import Tail
-    from ravine.linear_method import LinearMethod
+    from ravine.methods import LinearMethod
 
     makers = (Curvature, Method, Tail, LinearMethod, problems.Quadratic, problems.QuadraticSum)
     return not inspect.isclass(value) or value in makers

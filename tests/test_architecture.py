@@ -13,7 +13,7 @@ import ravine
 SOURCE = Path(ravine.__file__).parent
 ROOTS = {
     "arguments", "catalogue", "compilation", "conventions", "curvature", "digits",
-    "files", "linear_method", "markup", "methods", "sampling", "values",
+    "files", "markup", "methods", "sampling", "values",
 }  # fmt: skip
 MAY_IMPORT = {
     **dict.fromkeys(ROOTS, ROOTS),

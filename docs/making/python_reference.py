@@ -19,7 +19,7 @@ PAGES = {
         "Rates",
         "How fast a method converges on a class of problems: the ladder, from exact gradients to "
         "every finite sum in every order. Parameters broadcast like NumPy arrays.",
-        ("ravine.curvature", "ravine.methods", "ravine.linear_method", "ravine.catalogue",
+        ("ravine.curvature", "ravine.methods", "ravine.catalogue",
          "ravine.theory.bracket", "ravine.theory.ladder", "ravine.theory.joint_spectral_radius"),
     ),
     "reference/noise.md": (

@@ -75,9 +75,9 @@ _NAMES = {
     "ravine.engine.run": "Trace run",
     "ravine.engine.schedule": "Tail",
     "ravine.engine.sweep": "sweep",
-    "ravine.linear_method": "LinearMethod",
     "ravine.methods": (
-        "Method gradient_descent heavy_ball nesterov quasi_hyperbolic sgd triple_momentum"
+        "Method gradient_descent heavy_ball nesterov quasi_hyperbolic sgd triple_momentum "
+        "LinearMethod"
     ),
     "ravine.sampling": "Sampling",
     "ravine.tables": "read_table",

@@ -14,8 +14,8 @@ import numpy as np
 
 from ravine.arguments import known_name, one_number
 from ravine.curvature import Curvature
-from ravine.linear_method import LinearMethod
 from ravine.methods import (
+    LinearMethod,
     Method,
     gradient_descent,
     heavy_ball,

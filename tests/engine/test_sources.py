@@ -19,7 +19,7 @@ def package(tmp_path):
     """A copy of the packages that the digests look at, to be edited."""
     for name in ("engine", "problems"):
         shutil.copytree(PACKAGE / name, tmp_path / name)
-    shutil.copy(PACKAGE / "linear_method.py", tmp_path)
+    shutil.copy(PACKAGE / "methods.py", tmp_path)
     return tmp_path
 
 
@@ -48,7 +48,7 @@ def test_kernels_and_their_constants_count(package, name):
 
 @pytest.mark.parametrize(
     "name",
-    ["engine/cuda/group.py", "engine/run.py", "linear_method.py", "problems/linear_model.py"],
+    ["engine/cuda/group.py", "engine/run.py", "methods.py", "problems/linear_model.py"],
 )
 def test_what_else_decides_bits_leaves_compiled_code_alone(package, name):
     assert edited(package, name) == [False, True]

@@ -17,8 +17,7 @@ from rich.text import Text
 from ravine.arguments import Refusal, needed
 from ravine.curvature import Curvature
 from ravine.digits import rate_digits
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method
+from ravine.methods import LinearMethod, Method
 
 PICTURES = (".png", ".svg", ".pdf")
 _WIDEST = 100

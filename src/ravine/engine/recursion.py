@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.linear_method import LinearMethod
+from ravine.methods import LinearMethod
 
 Gradient: TypeAlias = Callable[[int, FloatArray], FloatArray]
 """The gradient of step k at the points y."""

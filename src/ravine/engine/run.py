@@ -31,9 +31,8 @@ from ravine.engine.recursion import Gradient, Restarts, State, held, iterate, it
 from ravine.engine.restart import Restart
 from ravine.engine.schedule import Schedule, momenta
 from ravine.engine.spec import Spec, spec_of_method
-from ravine.linear_method import LinearMethod
 from ravine.markup import card
-from ravine.methods import Method
+from ravine.methods import LinearMethod, Method
 from ravine.problems import Problem, Quadratic, QuadraticSum
 from ravine.sampling import Sampling
 from ravine.values import Value

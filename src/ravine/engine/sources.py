@@ -28,7 +28,7 @@ DECIDING = (
     "engine/run.py",
     "engine/schedule.py",
     "engine/spec.py",
-    "linear_method.py",
+    "methods.py",
     "problems",
 )
 """Versions that the numbers of a tile depend on, in addition to its specification."""

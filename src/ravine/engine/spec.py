@@ -26,8 +26,7 @@ from ravine.engine.draws.random import key_of_seed
 from ravine.engine.repeats import MEASURES
 from ravine.engine.restart import Restart, parse_restart
 from ravine.engine.schedule import Schedule, Tail, momenta
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method
+from ravine.methods import LinearMethod, Method
 from ravine.problems import Problem
 from ravine.sampling import Sampling
 

@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Real, broadcast, real
 from ravine.curvature import Curvature
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method, nesterov
+from ravine.methods import LinearMethod, Method, nesterov
 
 _EIGENVALUE = "give an eigenvalue of the Hessian, e.g. 0.5"
 

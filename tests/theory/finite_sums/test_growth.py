@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from ravine.curvature import Curvature
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method, heavy_ball, nesterov
+from ravine.methods import LinearMethod, Method, heavy_ball, nesterov
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums import positive_map
 from ravine.theory.finite_sums.growth import Growth, consistent, growth

@@ -2,8 +2,15 @@ import numpy as np
 import pytest
 
 from ravine.curvature import Curvature
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
+from ravine.methods import (
+    LinearMethod,
+    Method,
+    gradient_descent,
+    heavy_ball,
+    nesterov,
+    sgd,
+    triple_momentum,
+)
 from ravine.theory.ladder.transfer import circle_rate
 from ravine.theory.ladder.worst_case import turning_angle, worst_case_rate
 

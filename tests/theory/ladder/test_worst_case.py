@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from ravine import Curvature, Method, nesterov, sgd
-from ravine.linear_method import LinearMethod
+from ravine.methods import LinearMethod
 from ravine.theory.blocks import block, system
 from ravine.theory.ladder.commuting import commuting_rate
 from ravine.theory.ladder.rates import contraction, spectral_radius

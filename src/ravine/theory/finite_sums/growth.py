@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import Refusal, overflow_allowed, seed_number, whole
-from ravine.linear_method import LinearMethod
 from ravine.markup import card
-from ravine.methods import Method
+from ravine.methods import LinearMethod, Method
 from ravine.sampling import Sampling
 from ravine.theory.finite_sums.mean_square import cyclic_growth, mean_square_growth
 from ravine.theory.finite_sums.paths import Plan, almost_sure_growth, moment_growth

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Refusal, overflow_allowed, real
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method
+from ravine.methods import LinearMethod, Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import moment_step, system
 from ravine.theory.finite_sums.mean_problem import MeanProblem

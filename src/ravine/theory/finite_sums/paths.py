@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import FloatArray
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method
+from ravine.methods import LinearMethod, Method
 from ravine.sampling import Sampling
 from ravine.theory.blocks import state_space, system
 from ravine.theory.finite_sums.rules import Draws

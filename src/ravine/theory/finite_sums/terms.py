@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ravine.arguments import Choice, FloatArray, Refusal, real
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method
+from ravine.methods import LinearMethod, Method
 
 CONFIDENCE = 0.95
 """Probability that an interval contains the true mean, for nearly normal replicas."""

@@ -27,7 +27,7 @@ from numpy.polynomial.polynomial import polyval
 
 from ravine.arguments import FloatArray, Real, one_number
 from ravine.curvature import Curvature
-from ravine.linear_method import LinearMethod
+from ravine.methods import LinearMethod
 from ravine.theory.ladder.batch_noise import BatchNoise, batch_noise, check_batch_size
 from ravine.theory.ladder.transfer import CircleTest, exact
 

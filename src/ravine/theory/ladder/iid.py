@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Real, broadcast, overflow_allowed, real
 from ravine.curvature import Curvature
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method
+from ravine.methods import LinearMethod, Method
 from ravine.theory.chunks import on_threads, pieces
 from ravine.theory.error_quantity import ErrorQuantity
 from ravine.theory.ladder.any_memory import Loop

@@ -10,9 +10,16 @@ import numpy as np
 from ravine.arguments import overflow_allowed
 from ravine.curvature import Curvature
 from ravine.digits import at_least, rate_digits, safe_digits
-from ravine.linear_method import LinearMethod
 from ravine.markup import card
-from ravine.methods import Method, gradient_descent, heavy_ball, nesterov, sgd, triple_momentum
+from ravine.methods import (
+    LinearMethod,
+    Method,
+    gradient_descent,
+    heavy_ball,
+    nesterov,
+    sgd,
+    triple_momentum,
+)
 from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.batch_noise import Batches
 from ravine.theory.ladder.iid import iid_noise_floor, smallest_stable_batch

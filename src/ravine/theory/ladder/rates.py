@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from ravine.arguments import Real, broadcast, overflow_allowed
 from ravine.curvature import Curvature
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method
+from ravine.methods import LinearMethod, Method
 from ravine.theory.blocks import coupling, norms_of_entries
 from ravine.theory.chunks import by_chunks
 from ravine.theory.ladder.any_memory import Loop

@@ -12,8 +12,7 @@ from typing import Literal
 
 from ravine.arguments import Real
 from ravine.curvature import Curvature
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method
+from ravine.methods import LinearMethod, Method
 from ravine.theory.bracket import Bracket
 from ravine.theory.ladder.batch_noise import SINGLE_TERMS, Batches
 from ravine.theory.ladder.commuting import commuting_rate

@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from ravine.arguments import FloatArray, Real, Refusal, broadcast, overflow_allowed, real
 from ravine.curvature import Curvature
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method
+from ravine.methods import LinearMethod, Method
 from ravine.theory.blocks import coupling
 from ravine.theory.ladder.any_memory import last_true, safe_factor
 from ravine.theory.ladder.batch_noise import batch_noise, check_batch_size, refuse_options

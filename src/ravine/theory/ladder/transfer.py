@@ -29,8 +29,7 @@ from numpy.polynomial import chebyshev, polynomial
 
 from ravine.arguments import FloatArray, overflow_allowed, refuse_too_large, whole
 from ravine.curvature import Curvature
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method
+from ravine.methods import LinearMethod, Method
 from ravine.theory.bracket import Bracket
 
 ExactArray: TypeAlias = npt.NDArray[Any]

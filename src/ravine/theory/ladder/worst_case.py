@@ -13,9 +13,8 @@ import numpy as np
 
 from ravine.arguments import FloatArray, Real, Refusal, one_number, overflow_allowed
 from ravine.curvature import Curvature
-from ravine.linear_method import LinearMethod
 from ravine.markup import card
-from ravine.methods import Method
+from ravine.methods import LinearMethod, Method
 from ravine.theory.blocks import block, coupling
 from ravine.theory.chunks import by_chunks
 from ravine.theory.ladder.mean_square_kernel import discriminant_form

@@ -26,8 +26,7 @@ from ravine.arguments import (
     whole,
 )
 from ravine.curvature import Curvature
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method
+from ravine.methods import LinearMethod, Method
 from ravine.theory.blocks import block, noise_gain_vector
 from ravine.theory.chunks import by_chunks
 from ravine.theory.error_quantity import ErrorQuantity

@@ -9,8 +9,7 @@ import numpy as np
 from ravine.arguments import FloatArray, overflow_allowed
 from ravine.catalogue import CATALOGUE
 from ravine.curvature import Curvature
-from ravine.linear_method import LinearMethod
-from ravine.methods import Method
+from ravine.methods import LinearMethod, Method
 from ravine.theory.ladder.batch_noise import Batches
 from ravine.theory.ladder.iid import iid_noise_floor, iid_rate, smallest_stable_batch
 from ravine.theory.ladder.rates import spectral_radius
