@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from ravine.figures.logistic import advantage, draw_noisy_logistic, findings, noisy_logistic
+from ravine.figures.regression import (
+    advantage,
+    draw_noisy_logistic,
+    logistic_findings,
+    noisy_logistic,
+)
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +56,6 @@ def test_rates_are_drawn_with_the_speed_up(data):
 
 
 def test_findings_are_made_from_the_map(data):
-    lines = findings(data)
+    lines = logistic_findings(data)
     assert len(lines) == 4
     assert f"{advantage(data)['speed_up'][0]:.2f} at Q = 30" in lines[2]

@@ -4,7 +4,7 @@ import pytest
 import xarray as xr
 
 from ravine.figures.catalogue import FigureEntry
-from ravine.figures.ratios import at_each_ratio
+from ravine.figures.style import at_each_ratio
 
 
 def mapped(*, seed, resolution, repeats=5):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ravine.figures.sgd_finite_sum import (
+from ravine.figures.regression import (
     DISTANCE,
     draw_sgd_finite_sum,
     findings,

@@ -12,9 +12,9 @@ from ravine.arguments import FloatArray
 from ravine.claims.claim import ROUNDING, Measurements, stated
 from ravine.curvature import Curvature
 from ravine.engine.sweep import sweep
-from ravine.figures.logistic import advantage
 from ravine.figures.noise_floors import slopes
 from ravine.figures.noise_plane import agreement
+from ravine.figures.regression import advantage
 from ravine.methods import Method, nesterov, sgd
 from ravine.problems import worst_case_quadratic
 from ravine.theory import bounds
@@ -290,9 +290,8 @@ def units_of_figure_1() -> Measurements:
     # As in Figure 1: variance of a coordinate of the noise, and coordinates.
     sigma2 = 0.0025
     dimension = 100
-    sup_ratios = []
-    total_ratios = []
-    for mu in (1.0, 100.0):
+    measurements: Measurements = {"dimension": dimension}
+    for unit, mu in (("", 1.0), ("_rescaled", 100.0)):
         problem = worst_case_quadratic(8.0, dimension, mu=mu)
         method = nesterov(problem.curvature)
         floors = sweep(
@@ -300,16 +299,10 @@ def units_of_figure_1() -> Measurements:
             measure=("floor_sup", "floor"),
         )  # fmt: skip
         paper = paper_noise_coefficient(problem.curvature, method, c_epsilon=True)
-        sup_ratios.append(floors["floor_sup"].item() / sigma2**0.5 / paper)
-        total_ratios.append(floors["floor"].item() ** 2 / sigma2 / paper)
+        measurements[f"sup_ratio{unit}"] = floors["floor_sup"].item() / sigma2**0.5 / paper
+        measurements[f"total_ratio{unit}"] = floors["floor"].item() ** 2 / sigma2 / paper
 
-    return {
-        "sup_ratio": sup_ratios[0],
-        "sup_ratio_rescaled": sup_ratios[1],
-        "total_ratio": total_ratios[0],
-        "total_ratio_rescaled": total_ratios[1],
-        "dimension": dimension,
-    }
+    return measurements
 
 
 def _plane(figure_1: xr.Dataset) -> Measurements:

@@ -16,7 +16,7 @@ from ravine.curvature import Curvature
 from ravine.engine.kernels.finite_sum import ensemble
 from ravine.figures.noise_floors import COMPARED_RATE
 from ravine.figures.parameter_map import areas
-from ravine.figures.sgd_finite_sum import tightness
+from ravine.figures.regression import tightness
 from ravine.methods import Method, sgd
 from ravine.problems import QuadraticSum, partitioned_least_squares, turning_quadratics
 from ravine.theory import bounds
@@ -216,13 +216,12 @@ def growth_with_restart(restart: xr.Dataset) -> Measurements:
     # Three orders of the paper's example, then the turning quadratics.
     paper = restart["growth"].isel(example=slice(0, 3))
     turning = restart["growth"].isel(example=3)
+    rules = ["gradient", "sampled", "full"]
     return {
         "paper_before": paper.sel(rule="never").min(),
-        "paper_after": paper.sel(rule=["gradient", "sampled", "full"]).max(),
+        "paper_after": paper.sel(rule=rules).max(),
         "turning_before": turning.sel(rule="never"),
-        "turning_gradient": turning.sel(rule="gradient"),
-        "turning_sampled": turning.sel(rule="sampled"),
-        "turning_full": turning.sel(rule="full"),
+        **{f"turning_{rule}": turning.sel(rule=rule) for rule in rules},
     }
 
 

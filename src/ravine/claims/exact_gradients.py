@@ -9,7 +9,7 @@ import numpy as np
 from ravine.arguments import FloatArray
 from ravine.claims.claim import ROUNDING, Measurements, stated
 from ravine.curvature import Curvature
-from ravine.engine.recursion import held, iterate
+from ravine.engine.run import run
 from ravine.methods import Method, nesterov, sgd
 from ravine.problems import Quadratic, from_data, worst_case_quadratic
 from ravine.theory import bounds
@@ -29,11 +29,9 @@ operations of relative error 1e-16."""
 
 def _objectives(problem: Quadratic, method: Method) -> FloatArray:
     """f(x_k) - f* of a noiseless run, k = 0, ..., _STEPS."""
-    states = iterate(
-        lambda _, y: problem.gradient(y), problem.start, steps=_STEPS, alpha=float(method.alpha),
-        betas=held(method.beta, _STEPS), gammas=held(method.gamma, _STEPS + 1),
-    )  # fmt: skip
-    return np.array([problem.objective(state.x) for state in states]) - problem.minimum
+    trace = run(problem, method, _STEPS, sampling=None)
+    points = trace.y - method.gamma * trace.velocity
+    return np.array([problem.objective(x) for x in points]) - problem.minimum
 
 
 def _bound(

@@ -20,7 +20,6 @@ from ravine.arguments import FloatArray
 from ravine.engine.measures import Outcome, bin_edges
 from ravine.engine.sweep import sweep
 from ravine.figures import style
-from ravine.figures.ratios import at_each_ratio, over_ratios
 from ravine.methods import Method
 from ravine.problems import Quadratic, least_squares, worst_case_quadratic
 from ravine.theory.blocks import block, moment_block, moment_gain
@@ -159,7 +158,7 @@ def noise_plane(
         )
 
     lengths = {"rate_steps": rate_steps, "floor_steps": floor_steps, "repeats": repeats}
-    return over_ratios(
+    return style.over_ratios(
         rows,
         [float(problem.curvature.Q) for problem in problems],
         problem=problems[0].name,
@@ -274,13 +273,13 @@ def findings(data: xr.Dataset) -> list[str]:
     shares = agreement(data)
     return [
         f"Diverges exactly where rho >= 1, farther than {NEAR_CONTOUR:g} from it: "
-        f"{at_each_ratio(data, shares['outcome'])}.",
+        f"{style.at_each_ratio(data, shares['outcome'])}.",
         f"Fitted rate within {NEAR_RATE:g} of rho, of the stable pixels: "
-        f"{at_each_ratio(data, shares['rate'])}.",
+        f"{style.at_each_ratio(data, shares['rate'])}.",
         f"Measured floor within {NEAR_FLOOR:g} standard errors of the exact variance: "
-        f"{at_each_ratio(data, shares['floor'])}.",
+        f"{style.at_each_ratio(data, shares['floor'])}.",
         "Exact coefficient of the worst direction above that of Theorem 1: "
-        f"{at_each_ratio(data, shares['below_paper'], '.1%')} of the stable pixels.",
+        f"{style.at_each_ratio(data, shares['below_paper'], '.1%')} of the stable pixels.",
     ]
 
 

@@ -14,7 +14,6 @@ from ravine import __version__
 from ravine.arguments import FloatArray, Refusal, known_name, one_number, refuse_too_large, whole
 from ravine.curvature import Curvature
 from ravine.figures import plane, style
-from ravine.figures.ratios import at_each_ratio, over_ratios
 from ravine.methods import Method
 from ravine.theory.ladder.batch_noise import SINGLE_TERMS, Batches
 from ravine.theory.ladder.rungs import RUNGS
@@ -192,7 +191,7 @@ def nested_regions(*, resolution: int = 100, Q: Sequence[float] = CONDITION_NUMB
         Condition numbers.
     """
     maps = [parameter_map(ratio, resolution=resolution, alpha_range=_WIDE) for ratio in Q]
-    return over_ratios(maps, Q, seed=0)
+    return style.over_ratios(maps, Q, seed=0)
 
 
 def areas(data: xr.Dataset) -> dict[str, list[float]]:
@@ -222,7 +221,7 @@ def findings(data: xr.Dataset) -> list[str]:
     """Describe the sizes of the nested regions."""
     shares = areas(data)
     lines = [
-        f"Share of the plane, {rung.region}: {at_each_ratio(data, shares[rung.key], '.1%')}."
+        f"Share of the plane, {rung.region}: {style.at_each_ratio(data, shares[rung.key], '.1%')}."
         for rung in RUNGS
     ]
     lines.append(f"The rungs are in order on {min(shares['nested']):.1%} of the pixels.")

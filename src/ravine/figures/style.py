@@ -1,8 +1,8 @@
-"""The common look of all figures: sizes for print, colours, panels."""
+"""What figures share: sizes for print, colours, and panels for several condition numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import matplotlib.axes
     import matplotlib.collections
     import matplotlib.figure
+    import xarray as xr
 
 Axes: TypeAlias = "matplotlib.axes.Axes"
 Figure: TypeAlias = "matplotlib.figure.Figure"
@@ -188,3 +189,24 @@ def draw_map(
 def cell_centres(low: float, high: float, cells: int) -> npt.NDArray[np.float64]:
     """The centres of ``cells`` equal cells between two ends."""
     return low + (high - low) * (np.arange(cells) + 0.5) / cells
+
+
+def over_ratios(rows: Sequence[xr.Dataset], Q: npt.ArrayLike, **attributes: Any) -> xr.Dataset:
+    """Join data sets, one per condition number."""
+    import xarray as xr
+
+    together = xr.concat(rows, dim="Q", combine_attrs="drop_conflicts")
+    return together.assign_coords(Q=np.asarray(Q)).assign_attrs(attributes)
+
+
+def at_each_ratio(data: xr.Dataset, values: npt.ArrayLike, form: str = ".2%") -> str:
+    """Describe one value per condition number.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> at_each_ratio(xr.Dataset(coords={"Q": [2.0, 8.0]}), [0.5, 0.25])
+    '50.00% at Q = 2, 25.00% at Q = 8'
+    """
+    pairs = zip(data["Q"].values, np.asarray(values), strict=True)
+    return ", ".join(f"{value:{form}} at Q = {Q:.3g}" for Q, value in pairs)
