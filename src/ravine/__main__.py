@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NoReturn
 
 _INTERRUPTED = 130
 """Exit code after an interrupt, as in a shell."""
@@ -18,19 +17,14 @@ def main() -> None:
         run()
     except KeyboardInterrupt:
         print("ravine: interrupted", file=sys.stderr, flush=True)
-        _leave()
     except SystemExit as stop:
         if stop.code != _INTERRUPTED:
             raise
-        _leave()
+    else:
+        return
 
-
-def _leave() -> NoReturn:
-    """Exit at once, without waiting for running threads; no signal changes the exit code.
-
-    Python would kill itself with the signal if the interrupt arrived in code compiled from a
-    string, such as the methods of a dataclass.
-    """
+    # At once, without waiting for running threads. Python would kill itself with the signal if the
+    # interrupt arrived in code compiled from a string, such as the methods of a dataclass.
     os._exit(_INTERRUPTED)
 
 

@@ -305,25 +305,6 @@ def reproduction_page(done: Reproduction) -> Page:
         footer=f"Made by ravine {versions()['ravine']}. This page needs no other file.",
     )
 
-    _lead(page, done)
-
-    page.heading("What does not hold, or needs a correction")
-    _claims(page, [one for one in done.judged if one.judgement is not Judgement.HOLDS])
-
-    for name, data in done.data.items():
-        figure = FIGURES[name]
-        page.heading(figure.title)
-        page.picture(done.out / f"{name}.png", figure.caption, formulas=True)
-        page.bullets(figure.findings(data), formulas=True)
-
-    page.heading("What holds")
-    _claims(page, [one for one in done.judged if one.judgement is Judgement.HOLDS])
-    _made_by(page, done)
-    return page
-
-
-def _lead(page: Page, done: Reproduction) -> None:
-    """State how many claims hold, and which could not be judged."""
     counts = done.counts
     page.lead(
         [
@@ -342,17 +323,18 @@ def _lead(page: Page, done: Reproduction) -> None:
             f"{', '.join(needed)}."
         )
 
+    page.heading("What does not hold, or needs a correction")
+    _claims(page, [one for one in done.judged if one.judgement is not Judgement.HOLDS])
 
-def _claims(page: Page, judged: Sequence[JudgedClaim]) -> None:
-    """A table of claims."""
-    page.table(
-        ["Where", "Claim", "Measured", "Exact, or what is right", "Verdict"],
-        [one.cells for one in judged],
-    )
+    for name, data in done.data.items():
+        figure = FIGURES[name]
+        page.heading(figure.title)
+        page.picture(done.out / f"{name}.png", figure.caption, formulas=True)
+        page.bullets(figure.findings(data), formulas=True)
 
+    page.heading("What holds")
+    _claims(page, [one for one in done.judged if one.judgement is Judgement.HOLDS])
 
-def _made_by(page: Page, done: Reproduction) -> None:
-    """Settings, times and versions."""
     page.heading("How it was made")
     size = "quick settings" if done.quick else f"{done.resolution} pixels along each axis"
     page.paragraph(
@@ -370,3 +352,12 @@ def _made_by(page: Page, done: Reproduction) -> None:
     rows.append(["claims", Cell(f"{done.claims_seconds:.1f}", number=True), "", "claims.json"])
     page.table(["Figure", Cell("Seconds", number=True), "Arguments", "Data"], rows)
     page.table(["Package", "Version"], [[name, number] for name, number in versions().items()])
+    return page
+
+
+def _claims(page: Page, judged: Sequence[JudgedClaim]) -> None:
+    """A table of claims."""
+    page.table(
+        ["Where", "Claim", "Measured", "Exact, or what is right", "Verdict"],
+        [one.cells for one in judged],
+    )

@@ -146,6 +146,7 @@ def sweep_command(
     if spec is None:
         raise Refusal("spec", "given", "none", "e.g. ravine sweep spec.toml --out sweep.zarr")
 
+    from ravine.engine.measures import Outcome
     from ravine.engine.spec_file import read_spec_file
     from ravine.engine.storage.header import is_new
     from ravine.engine.storage.store import store_status
@@ -165,14 +166,11 @@ def sweep_command(
             raise Refusal("out", "new", shown, remedy)
 
     data = wanted.sweep(store=store, **machine)
-    shares = {}
-    if "outcome" in data:
-        outcome = data["outcome"]
-        known = zip(
-            outcome.attrs["flag_meanings"].split(), outcome.attrs["flag_values"], strict=True
-        )
-        shares = {name.replace("_", " "): float((outcome == value).mean()) for name, value in known}
-
+    shares = {
+        kind.name.lower().replace("_", " "): float((data["outcome"] == kind).mean())
+        for kind in Outcome
+        if "outcome" in data
+    }
     rows = [(name, percent(share)) for name, share in shares.items()]
     pixels = " x ".join(str(n) for n in data.sizes.values())
     return Answer(

@@ -34,7 +34,6 @@ SECONDS = 600
 LIMITS: dict[str, Any] = {"max_rows": 1_000_000, "max_columns": 5_000, "max_bytes": 256 << 20}
 """Limits of a table on the page; larger ones are for the command line."""
 
-_RESOLUTION = 24  # pixels along an axis of a figure that is run live
 _AGAIN = 4.0  # seconds to judge another point
 
 
@@ -127,11 +126,11 @@ class Jobs:
 
 def make_figure(request: Request, content: bytes, say: Say, questions: Iterator[Request]) -> None:
     """Run one figure at low resolution, draw it, and judge the claims that need it alone."""
-    from ravine.figures.catalogue import FIGURES
+    from ravine.figures.catalogue import FIGURES, QUICK_RESOLUTION
 
     name = request["figure"]
     entry = FIGURES[name]
-    options = entry.arguments(resolution=_RESOLUTION, quick=True, seed=0, device="auto")
+    options = entry.arguments(resolution=QUICK_RESOLUTION, quick=True, seed=0, device="auto")
     say(progress=f"running {entry.title}", share=0.1)
     data = entry.compute(**options)
     say(progress="drawing", share=0.7)

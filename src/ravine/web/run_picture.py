@@ -132,8 +132,9 @@ def _inconsistent(view: View) -> Run:
     at = _visits(view.K)
     many: dict[str, Any] = {"trajectories": RUNS, "sampling": view.sampling, "seed": view.seed}
     runs = ensemble(problem, view.method, at, **many)
-    plain = _sgd_moment(view.only("Q", "n", "K", "sampling"))
-    lines = _runs_and_means(at, runs.errors[:, :, 2] ** 2, _moment(view, view.method)[at], plain)
+    example = view.only("Q", "n", "K", "sampling")
+    exact, plain = (_moment(example, one)[at] for one in (view.method, sgd(view.curvature)))
+    lines = _runs_and_means(at, runs.errors[:, :, 2] ** 2, exact, plain)
     if float(worst_case_rate(view.curvature, view.method)) < 1.0:
         # All terms have their minimum at x*: the bound holds along every path, squared too.
         envelope = worst_case(view.curvature, view.method).envelope(steps=view.K)
@@ -142,17 +143,12 @@ def _inconsistent(view: View) -> Run:
     return lines, "(third coordinate)²", None
 
 
+@lru_cache(maxsize=32)
 def _moment(view: View, method: Method) -> FloatArray:
-    """Exact second moments of the third coordinate."""
+    """Exact second moments of the third coordinate; those of SGD stay while the point moves."""
     return inconsistent_term_moment(
         1.0, view.Q, method, n=view.n, sampling=view.sampling, steps=view.K
     )
-
-
-@lru_cache(maxsize=32)
-def _sgd_moment(view: View) -> FloatArray:
-    """Cached: it stays the same while the point moves."""
-    return np.asarray(_moment(view, sgd(view.curvature))[_visits(view.K)])
 
 
 def _runs_and_means(

@@ -105,10 +105,9 @@ function onMove(event) {
 
 function follow() {
   cursor = point(plane.under(waiting));
-  const dragging = plane.plot.over.hasPointerCapture(waiting.pointerId);
-  waiting = null;
-  if (dragging) put(cursor);
+  if (plane.plot.over.hasPointerCapture(waiting.pointerId)) put(cursor);
   else askCursor();
+  waiting = null;
 }
 
 function onKey(event) {

@@ -64,12 +64,6 @@ export function refresh() {
   byId("at-step").textContent = shown === null ? "" : `step ${current()} of ${steps()}`;
 }
 
-function rewind() {
-  pause();
-  shown = 0;
-  refresh();
-}
-
 function advance(stride = 1) {
   shown = (shown === null ? 0 : shown) + stride;
   if (shown >= steps()) {
@@ -99,7 +93,11 @@ export function begin() {
     pause();
     advance();
   });
-  byId("rewind").addEventListener("click", rewind);
+  byId("rewind").addEventListener("click", () => {
+    pause();
+    shown = 0;
+    refresh();
+  });
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   if (settings.example !== "turning" || still) return;
   shown = 0;
