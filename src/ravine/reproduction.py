@@ -160,11 +160,10 @@ def plan_reproduction(
     if not quick:
         # A figure has up to four planes with a dozen numbers per pixel, and its picture one more.
         refuse_too_large("resolution", 500 * pixels**2, pixels, "give fewer pixels")
-    origin = seed_number("seed", seed)
 
     folder = Path(out)
     asked: dict[str, Any] = {
-        "resolution": pixels, "quick": quick, "seed": origin, "device": device,
+        "resolution": pixels, "quick": quick, "seed": seed_number("seed", seed), "device": device,
     }  # fmt: skip
     arguments = {name: FIGURES[name].arguments(**asked) for name in names}
     ready = [name for name in names if not fresh and _is_ready(folder, name, arguments[name])]

@@ -217,9 +217,8 @@ def step_limits(objective: Objective, sizes: FloatArray, momenta: FloatArray) ->
     """
     rows, columns = objective.Z.shape
     ratio = columns / sizes * (1.0 - sizes / rows)
-    limits = largest_step(1.0, variance_ratio=ratio[None, :], beta=momenta[:, None])
 
-    return np.asarray(limits)
+    return np.asarray(largest_step(1.0, variance_ratio=ratio[None, :], beta=momenta[:, None]))
 
 
 def _race(

@@ -21,9 +21,6 @@ from ravine.web.plane_picture import plane_key, plane_picture
 from ravine.web.run_picture import DIMENSION, TURNS, run_key, run_picture
 from ravine.web.view import CHOICES, CONTROLS, PRESETS, QUANTITIES, Example, View, parse, preset_of
 
-COLOURS = {"chosen": ORANGE, "sgd": METHODS["sgd"].colour}
-"""Colours of the two methods that run, for the page's style."""
-
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """The answer to a request.
@@ -60,7 +57,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         reply["settings"] = view.typed
     if "first" in request:
         reply["controls"] = {key: asdict(one) | {"rule": one.rule} for key, one in CONTROLS.items()}
-        reply["colours"] = COLOURS
+        # Those of the two methods that run, for the page's style.
+        reply["colours"] = {"chosen": ORANGE, "sgd": METHODS["sgd"].colour}
 
     return reply
 
@@ -127,15 +125,12 @@ def _remedy(view: View) -> str:
     ):
         safe = worst_case_rate(view.batches.terms(view.curvature), methods) < 1.0
         if np.any(safe):
-            return f"; safe if {words} {_rounded(float(values[int(np.argmax(safe))]))}"
+            value = float(values[int(np.argmax(safe))])
+            # Two digits, rounded towards zero, so that safe values stay safe.
+            scale = 10.0 ** np.floor(np.log10(abs(value)) - 1.0) if value else 1.0
+            return f"; safe if {words} {np.trunc(value / scale) * scale:.2g}"
 
     return ""
-
-
-def _rounded(value: float) -> str:
-    """Two digits, rounded towards zero, so that safe values stay safe."""
-    scale = 10.0 ** np.floor(np.log10(abs(value)) - 1.0) if value else 1.0
-    return f"{np.trunc(value / scale) * scale:.2g}"
 
 
 def digits(value: float) -> str:

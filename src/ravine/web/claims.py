@@ -22,8 +22,7 @@ def claim_list() -> dict[str, Any]:
     ``measurements.json`` holds the measurements of ``ravine reproduce``: the ``data`` of each claim
     by its id. Texts and verdicts are derived from them here.
     """
-    text = files("ravine.web").joinpath("measurements.json").read_text(encoding="utf-8")
-    known = json.loads(text)
+    known = json.loads(files("ravine.web").joinpath("measurements.json").read_text("utf-8"))
     claims = [typeset(JudgedClaim(claim, known[claim.id])) for claim in CLAIMS]
     counts = Counter(claim["tone"] for claim in claims)
     return {

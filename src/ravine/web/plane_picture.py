@@ -171,5 +171,4 @@ def plane_csv(view: View) -> str:
         columns[view.colour] = QUANTITIES[view.colour].values(view, grid)
 
     table = pd.DataFrame({name: column.ravel() for name, column in columns.items()})
-    text: str = table.to_csv(index=False, float_format="%.9g", na_rep="nan")
-    return text
+    return str(table.to_csv(index=False, float_format="%.9g", na_rep="nan"))
