@@ -53,7 +53,7 @@ def prepare() -> None:
     """Go to an empty folder, with what the calls may read; nothing is served."""
     os.chdir(tempfile.mkdtemp(prefix="ravine-calls-"))
     Path("table.csv").write_text("a,b,y\n1,2,3\n2,1,4\n3,5,1\n4,4,2\n5,2,7\n", encoding="utf-8")
-    page = import_module("ravine.web.explore")
+    page = import_module("ravine.web")
     page._serve = lambda app, listener: listener.close()  # type: ignore[attr-defined]
     page.webbrowser.open = lambda *_: True
 

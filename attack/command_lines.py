@@ -100,7 +100,7 @@ def prepare() -> None:
 
     from ravine.engine.spec_file import read_spec_file
 
-    page = import_module("ravine.web.explore")
+    page = import_module("ravine.web")
     page._serve = lambda app, listener: listener.close()  # type: ignore[attr-defined]
     # The commands are built anew at every call, which takes longer than most of them do.
     typer.main.get_command = lru_cache(typer.main.get_command)  # type: ignore[assignment]
@@ -271,7 +271,7 @@ def _process(line: list[str], environment: dict[str, str]) -> tuple[int, str, st
 
 _MAIN = """
 from importlib import import_module
-page = import_module("ravine.web.explore")
+page = import_module("ravine.web")
 page._serve = lambda app, listener: listener.close()
 from ravine.cli import main
 main()
