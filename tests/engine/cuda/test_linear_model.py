@@ -8,7 +8,7 @@ import numpy as np
 from ravine.problems import from_data
 
 rng = np.random.default_rng(3)
-X = rng.standard_normal((10, 3))
+X = rng.standard_normal((10, 4))
 logistic = from_data(X, X[:, 0] + rng.standard_normal(10) > 0, loss="logistic", l2=0.1)
 softmax = from_data(X, np.arange(10) % 3, loss="multinomial", l2=0.05, batch_size=3)
 squared = from_data(X, X[:, 0] + rng.standard_normal(10), loss="squared", l2=0.1, batch_size=5)
@@ -32,7 +32,7 @@ CASES = {
     "squared": ({"problem": "squared", "sampling": "iid"}, DOUBLE),
     "squared, whole": ({"problem": "squared"}, DOUBLE),
     "squared, many features": ({"problem": "many", "sampling": "iid", "steps": 6}, DOUBLE),
-    # In single precision: 12 steps of 9 weights, each the sum of 10 rows.
+    # In single precision: 12 steps of 12 weights, each the sum of 10 rows.
     "single, whole": ({"dtype": "float32"}, 2e-5),
     "single, iid": ({"sampling": "iid", "dtype": "float32"}, 2e-5),
     "restart, logistic": ({"problem": "logistic", "restart": "full"}, DOUBLE),
