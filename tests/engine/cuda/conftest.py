@@ -9,6 +9,7 @@ import pytest
 
 LOOP = """
 import json, sys
+sys.setswitchinterval(5e-5)
 import numpy as np
 from numba import cuda
 

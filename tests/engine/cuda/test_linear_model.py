@@ -33,8 +33,8 @@ CASES = {
     "squared, whole": ({"problem": "squared"}, DOUBLE),
     "squared, many features": ({"problem": "many", "sampling": "iid", "steps": 6}, DOUBLE),
     # In single precision: 12 steps of 12 weights, each the sum of 10 rows.
-    "single, whole": ({"dtype": "float32"}, 2e-5),
-    "single, iid": ({"sampling": "iid", "dtype": "float32"}, 2e-5),
+    "single, whole": ({"sigma2": 0.01, "dtype": "float32"}, 2e-5),
+    "single, iid": ({"sampling": "iid", "sigma2": 0.01, "dtype": "float32"}, 2e-5),
     "restart, logistic": ({"problem": "logistic", "restart": "full"}, DOUBLE),
     **{
         f"restart {when}": ({"sampling": "iid", "alphas": [6.0, 40.0], "restart": when}, DOUBLE)

@@ -14,7 +14,7 @@ from ravine.problems import from_data
 
 rng = np.random.default_rng(6)
 X = rng.standard_normal((6, 4))
-problem = from_data(X, X[:, 0] + rng.standard_normal(6) > 0, loss="logistic", l2=0.1)
+problem = from_data(X, np.arange(6) % 3, loss="multinomial", l2=0.1)
 spec = Spec(
     problem=problem, alphas=np.array([1.0, 4.0]), betas=np.array([0.5]), steps=5,
     restart=Restart.GRADIENT, start=problem.start, dtype="{dtype}", device="cuda",
