@@ -87,6 +87,7 @@ if (name === 'point') {
   const at = {clientX: area.left + 40 + share * 300, clientY: area.top + 150 + 60 * share,
               bubbles: true, cancelable: true, pointerId: 1};
   over.setPointerCapture = () => {};
+  over.hasPointerCapture = () => dragged;
   over.dispatchEvent(new PointerEvent(dragged && window.held ? 'pointermove' : 'pointerdown', at));
   window.held = dragged;
   if (!dragged) over.dispatchEvent(new PointerEvent('pointerup', at));
