@@ -35,6 +35,20 @@ def test_a_compressed_schedule_has_the_same_mean_and_ends(shape):
     assert schedule.falls == (shape != "constant")
 
 
+def test_warm_up_keeps_its_length_for_adam():
+    """Up to an eighth of the trial; the rest of the schedule takes the rest of the trial."""
+    schedule = schedule_of("cosine", 1000, 50)
+    short = schedule.compressed(160, adaptive=True)
+    assert schedule.warmup == short.index(max(short)) + 29 == 49
+    assert short[:20] == sorted(short[:20])
+    assert short[20:] == sorted(short[20:], reverse=True)
+    assert short[-1] < 1e-3
+    # A warm-up that takes more than an eighth of the run, or none, is compressed with the rest.
+    for warmup in (0, 200):
+        other = schedule_of("cosine", 1000, warmup)
+        assert other.compressed(160, adaptive=True) == other.compressed(160)
+
+
 def test_warm_up_is_a_share_or_steps_and_five_per_cent_unless_given():
     assert schedule_of("cosine", 1000, 0.1).factor(49) == 0.5
     assert schedule_of("cosine", 1000, 200).factor(99) == 0.5

@@ -25,7 +25,6 @@ from ravine.torch.direction import (
     DirectionalCurvature,
     TrackedDirection,
     coordinates,
-    is_adaptive,
     look_ahead,
 )
 from ravine.torch.guard import Snapshot
@@ -33,7 +32,7 @@ from ravine.torch.optimizer import ASG
 from ravine.torch.products import gradient
 from ravine.torch.race import PLANS, Plan, Race
 from ravine.torch.schedule import ScheduleLike, schedule_of
-from ravine.torch.trial import Setting, Trial, lr_ratios, run_trial
+from ravine.torch.trial import Setting, Trial, is_adaptive, lr_ratios, run_trial
 
 CHALLENGERS = (0.9, 0.0)
 """Momenta that are tried beside the user's; between them, a change of lr has the same effect."""

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from ravine.theory.ladder.safety import adam_limit, largest_step
 from ravine.torch.optimizer import ASG
 from ravine.torch.products import difference, flat, shaped
-from ravine.torch.trial import lr_ratios
+from ravine.torch.trial import is_adaptive, lr_ratios
 
 STEP = 1e-3
 COARSE_STEP = 1e-2
@@ -89,11 +89,6 @@ class DirectionalCurvature:
 def has_limit(optimizer: torch.optim.Optimizer) -> bool:
     """Whether theory knows a limit of lr: SGD, ASG, Adam, AdamW, RMSprop."""
     return isinstance(optimizer, (torch.optim.SGD, ASG)) or is_adaptive(optimizer)
-
-
-def is_adaptive(optimizer: torch.optim.Optimizer) -> bool:
-    """Whether the optimizer divides by the root of its mean squared gradient."""
-    return isinstance(optimizer, (torch.optim.Adam, torch.optim.RMSprop))
 
 
 def look_ahead(group: dict[str, Any]) -> float | None:

@@ -24,11 +24,10 @@ from ravine.torch.direction import (
     TrackedDirection,
     coordinates,
     has_limit,
-    is_adaptive,
 )
 from ravine.torch.guard import FACTOR, WAIT, Guard, SmoothedLoss
 from ravine.torch.products import gradient
-from ravine.torch.trial import read_losses
+from ravine.torch.trial import is_adaptive, read_losses
 
 CALM = 0.4
 CALM_GAP = 5

@@ -158,7 +158,8 @@ def run_trial(
     scaler = torch.amp.GradScaler(setting.device.type, enabled=setting.autocast == torch.float16)
     trial = Trial(lr, momentum, steps)
     unread: list[Tensor] = []
-    for step, factor in enumerate(setting.schedule.compressed(steps)):
+    adaptive = is_adaptive(setting.optimizer)
+    for step, factor in enumerate(setting.schedule.compressed(steps, adaptive=adaptive)):
         set_parameters(optimizer, lr * factor, momentum, like=setting.optimizer)
         unread.append(_step(setting, optimizer, scaler, step))
         if len(unread) == LOOK or step == steps - 1:
@@ -233,3 +234,8 @@ def lr_ratios(optimizer: torch.optim.Optimizer) -> list[float]:
     """The lr of each group over that of the first; all 1 where the first is zero."""
     lrs = [float(group["lr"]) for group in optimizer.param_groups]
     return [lr / lrs[0] if lrs[0] > 0.0 else 1.0 for lr in lrs]
+
+
+def is_adaptive(optimizer: torch.optim.Optimizer) -> bool:
+    """Whether the optimizer divides by the root of its mean squared gradient."""
+    return isinstance(optimizer, (torch.optim.Adam, torch.optim.RMSprop))
