@@ -14,10 +14,11 @@ import torch.multiprocessing as mp
 
 from ravine.torch import ASG, Advice, advise
 from ravine.torch import advice as advising
+from ravine.torch import trial as trying
 from ravine.torch.borrowed import BatchReplay, Weights, batch_loss
 from ravine.torch.curvature import LocalCurvature
 from ravine.torch.schedule import schedule_of
-from ravine.torch.trial import Setting, Trial, fresh, run_trial
+from ravine.torch.trial import Setting, Trial, fresh, run_trial, set_parameters
 
 MSE = torch.nn.functional.mse_loss
 QUICK = {"budget": "quick", "progress": False}
@@ -315,6 +316,23 @@ def test_a_new_optimizer_state_leaves_the_old_one_alone(linear, data):
     twin.param_groups[0]["lr"] = 5.0
     assert rule.param_groups[0]["lr"] == 0.1
     assert len(rule.state) == 2
+
+
+@pytest.mark.parametrize(("kind", "rise"), [(torch.optim.AdamW, 5), (torch.optim.SGD, 2)])
+def test_trials_of_adam_keep_their_warm_up(linear, data, monkeypatch, kind, rise):
+    """50 of 1,000 steps become 5 of 40, and with SGD 2."""
+    x, y = data
+    setting = setting_of(linear, [(x, y)], schedule="cosine")
+    setting.optimizer = kind(linear.parameters(), lr=1.0)
+    lrs = []
+
+    def noted(optimizer, lr, momentum, like):
+        lrs.append(lr)
+        set_parameters(optimizer, lr, momentum, like=like)
+
+    monkeypatch.setattr(trying, "set_parameters", noted)
+    run_trial(setting, 1e-3, None, 40)
+    assert lrs.index(max(lrs)) == rise
 
 
 def test_compiled_models(network, loader):

@@ -186,10 +186,10 @@ def method_table(result: Diagnosis) -> MethodTable:
     if not hidden:
         caption += " Held out: mean loss on the held-out rows."
 
+    every = [_described(result, p) for p in result.predictions]
+    columns = tuple(column for column, *_ in every[0] if column.key != hidden)
     rows = []
-    for p in result.predictions:
-        described = _described(result, p)
-        columns = tuple(column for column, *_ in described if column.key != hidden)
+    for p, described in zip(result.predictions, every, strict=True):
         texts = {c.key: "-" if value is None else text(value) for c, value, text in described}
         row = MethodRow(
             key=p.candidate.key,

@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -253,11 +254,14 @@ class _Search:
         setting = self.setting
         direction = TrackedDirection(setting.seed, weights_on="cpu")
         seen: list[DirectionalCurvature] = []
+
+        def slope(i: int) -> list[Tensor]:
+            return gradient(setting.loss_of(i, self.bare), at.params)
+
         with quiet(self.bare):
             direction.begin(at, lambda: setting.loss_of(0, self.bare))
             for i in range(FIRST_TURNS + TURNS):
-                one = lambda i=i: gradient(setting.loss_of(i, self.bare), at.params)  # noqa: E731
-                seen.append(direction.product(at, one))
+                seen.append(direction.product(at, partial(slope, i)))
                 if i < FIRST_TURNS:
                     direction.turn()
 

@@ -289,8 +289,8 @@ def driver(independent: int, with_sup: int) -> Callable[..., None]:
         setting = plan.setting
         d = plan.start.size
         steps = setting.edges[-1]
-        b = 0
-        k = 0
+        # Zeros of the type of a step, not constants, for which parts would be compiled again.
+        k = b = 0 * steps
         running = LANES
         if independent == 0:
             for i in range(d):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ravine.arguments import Real, Refusal, broadcast, one_number, real
+from ravine.arguments import Real, Refusal, broadcast, in_words, one_number, real
 from ravine.curvature import Curvature
 
 _ALMOST_FLAT = 1e-300
@@ -103,7 +103,7 @@ def refuse_options(rule: str, remedy: str, **options: object) -> None:
     """Refuse options that do not go together with others."""
     for name, value in options.items():
         if value is not None:
-            raise Refusal(name, f"omitted {rule}", "one", remedy)
+            raise Refusal(name, f"omitted {rule}", in_words(value), remedy)
 
 
 def check_batch_size(batch_size: npt.ArrayLike) -> Real:
